@@ -45,6 +45,8 @@
 
 #include "bts_internal.h"
 
+DEFINE_PER_CPU(bool, bts_cleared);
+
 /* The software source is paused and resumed only for tasks that have contexts of it. */
 static void bts_pause_steps(const struct bts_task *owner)
 {
@@ -186,18 +188,11 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 /**
  * bts_debug_exception - resume recording if a #DB has stopped it
  *
- * Called by the handlers of #DB, with interrupts off. They must not write DEBUGCTL before this: the
- * write would set the cleared bits again, and hide from this function that branches are missing.
+ * Called by the handlers of #DB, with interrupts off, after bts_note_cleared().
  */
 void bts_debug_exception(void)
 {
-	u64 msr;
-
-	if (likely(!(debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS))))
-		return;
-	rdmsrq(MSR_IA32_DEBUGCTLMSR, msr);
-	if (unlikely(debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS) & ~msr) &&
-	    bts_source->restart)
+	if (unlikely(this_cpu_read(bts_cleared)) && bts_source->restart)
 		bts_source->restart();
 }
 

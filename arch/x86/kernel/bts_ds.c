@@ -18,9 +18,8 @@
 #include "bts_ds_peek.h"
 
 /*
- * Resume recording after a #DB, which is documented to clear TR on some models. The buffer
- * holds the records up to the #DB. Only branches of the kernel are missing since then, as
- * the CPU has not returned to user mode yet.
+ * Resume recording after a #DB, which is documented to clear TR on some models. bts_ds_drain()
+ * marks the gap.
  */
 static void bts_ds_restart(void)
 {
@@ -33,7 +32,6 @@ static void bts_ds_restart(void)
 	barrier();
 	ds_bts_write(0);
 	bts_ds_drain(d);
-	bts_deliver_kernel_gap();
 	if (!bts_ds_resume())
 		bts_deliver_gap();
 }
@@ -85,20 +83,23 @@ static void bts_ds_scrub(int cpu)
 		       bts_ds_pos(d, DS_MAXIMUM) - bts_ds_pos(d, DS_BASE));
 }
 
-static void bts_ds_reset(struct bts_ds *d)
+static void bts_ds_reset(int cpu)
 {
+	struct bts_ds *d = per_cpu_ptr(&bts_ds, cpu);
+
 	/* Do not reset late_pmis: a PMI may still be pending. */
 	WRITE_ONCE(d->state, BTS_DS_OFF);
 	WRITE_ONCE(d->freeze.requested, false);
 	WRITE_ONCE(d->frozen, false);
 	WRITE_ONCE(d->pmi_seen, false);
+	per_cpu(bts_cleared, cpu) = false;
 	d->may_be_repeat = false;
 	bts_ds_reset_backoff(d);
 }
 
 static void bts_ds_reset_here(void *unused)
 {
-	bts_ds_reset(this_cpu_ptr(&bts_ds));
+	bts_ds_reset(smp_processor_id());
 }
 
 static int bts_ds_get(bool (*give_way)(bool privileged))
@@ -111,7 +112,7 @@ static int bts_ds_get(bool (*give_way)(bool privileged))
 
 	/* A CPU may have been frozen after bts_ds_put() had reset it. */
 	for_each_possible_cpu(cpu)
-		bts_ds_reset(per_cpu_ptr(&bts_ds, cpu));
+		bts_ds_reset(cpu);
 	WRITE_ONCE(bts_ds_claimed, true);
 
 	return 0;
@@ -127,7 +128,7 @@ static void bts_ds_put(void)
 	on_each_cpu(bts_ds_reset_here, NULL, 1);
 	for_each_possible_cpu(cpu) {
 		if (!cpu_online(cpu))
-			bts_ds_reset(per_cpu_ptr(&bts_ds, cpu));
+			bts_ds_reset(cpu);
 	}
 	WRITE_ONCE(bts_ds_claimed, false);
 	ds_unclaim_bts();

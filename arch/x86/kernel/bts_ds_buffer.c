@@ -128,6 +128,21 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
 }
 
 /*
+ * If a #DB has cleared TR, mark a gap: the buffer holds the records up to the #DB, and branches of
+ * the kernel are missing since then. If the buffer is empty, there was no #DB: an NMI has come in
+ * bts_ds_record(), just before the write of DEBUGCTL.
+ */
+static void bts_ds_mark_cleared(const struct bts_ds *d)
+{
+	if (likely(!this_cpu_read(bts_cleared)))
+		return;
+
+	this_cpu_write(bts_cleared, false);
+	if (d->circular || bts_ds_held(d))
+		bts_deliver_kernel_gap();
+}
+
+/*
  * Deliver the records in the buffer. Called with state BUSY, while the hardware does not record.
  *
  * If the index has reached the threshold, the hardware has requested a PMI. The PMI has arrived,
@@ -157,6 +172,7 @@ void bts_ds_drain(struct bts_ds *d)
 		if (d->kernel && boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN))
 			memset(base, 0, min(index, max) - base);
 	}
+	bts_ds_mark_cleared(d);
 
 	/*
 	 * If these records requested no PMI, or if it has arrived, their PMI cannot be late. Reset

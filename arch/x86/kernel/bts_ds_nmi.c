@@ -216,6 +216,7 @@ static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 	 */
 	if (READ_ONCE(bts_ds_claimed) && d->state == BTS_DS_ON && d->kernel && !d->circular) {
 		d->halted = true;
+		bts_note_cleared();
 		ds_bts_write(0);
 	}
 

@@ -312,6 +312,15 @@ void ds_end_give_way(void)
 }
 EXPORT_SYMBOL_FOR_KVM(ds_end_give_way);
 
+/*
+ * With architectural LBRs, perf leaves FREEZE_LBRS_ON_PMI set after its last event with LBRs. On
+ * some models, a PMI then clears TR, too. While BTS is claimed, perf has no such event.
+ */
+static void ds_claim_cpu(void *unused)
+{
+	debugctl_write_field(DEBUGCTLMSR_FREEZE_LBRS_ON_PMI, 0);
+}
+
 /**
  * ds_claim_bts - take BTS from perf, for one caller on all CPUs
  * @give_way: called when perf needs BTS, and when perf or KVM needs hardware that cannot be used at
@@ -354,8 +363,11 @@ int ds_claim_bts(bool (*give_way)(bool privileged))
 		ds_reset(DS_BTS, cpu, BTS_BUFFER_SIZE, ds_layout.record);
 	WRITE_ONCE(ds_claimant, give_way);
 	WRITE_ONCE(ds_claimed, true);
-	/* An NMI handler of perf may have read ds_claimed as false: wait until it has returned. */
-	kick_all_cpus_sync();
+	/*
+	 * An NMI handler of perf may have read ds_claimed as false: this also waits until it has
+	 * returned.
+	 */
+	on_each_cpu(ds_claim_cpu, NULL, 1);
 
 	return 0;
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Use the names of 6.12 instead of names that only later kernels have.
+s/\<native_rdmsrq\>/__rdmsr/g
 s/\<\(\(native_\)\?\(rd\|wr\)msr\)q/\1l/g
 s/\<kzalloc_obj(\(\*[a-z]*\), /kzalloc(sizeof(\1), /g
 s/\<kzalloc_obj(\(\*[a-z]*\))/kzalloc(sizeof(\1), GFP_KERNEL)/g

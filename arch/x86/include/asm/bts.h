@@ -4,7 +4,10 @@
 
 #include <linux/bits.h>
 #include <linux/errno.h>
+#include <linux/percpu.h>
 #include <linux/types.h>
+
+#include <asm/debugctl.h>
 
 #include <uapi/asm/bts.h>
 
@@ -263,6 +266,23 @@ void bts_note_freeze(void);
 void bts_deliver_step(u64 from, u64 to);
 void bts_deliver_steps_gap(void);
 
+/* A #DB has cleared TR on this CPU, and no gap was marked since. */
+DECLARE_PER_CPU(bool, bts_cleared);
+
+/**
+ * bts_note_cleared - note whether a #DB has cleared TR
+ *
+ * Called with interrupts off by the handlers of #DB and NMI. They must not write DEBUGCTL before
+ * this, as the write would set TR again. For noinstr code, and without a branch unless BTS is on.
+ */
+static __always_inline void bts_note_cleared(void)
+{
+	unsigned long bits = debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS);
+
+	if (unlikely(bits) && unlikely(bits & ~native_rdmsrq(MSR_IA32_DEBUGCTLMSR)))
+		this_cpu_write(bts_cleared, true);
+}
+
 /* called by the rest of the kernel */
 void bts_switch_to(struct task_struct *prev, struct task_struct *next);
 void bts_debug_exception(void);
@@ -273,6 +293,7 @@ void bts_exit(struct task_struct *task);
 #else
 
 static inline void bts_switch_to(struct task_struct *prev, struct task_struct *next) { }
+static __always_inline void bts_note_cleared(void) { }
 static inline void bts_debug_exception(void) { }
 static inline void bts_exec(void) { }
 static inline void bts_mark_signal(u16 type, unsigned long from, unsigned long to, u32 info) { }

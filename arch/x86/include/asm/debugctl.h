@@ -13,8 +13,7 @@
  *
  * The processor clears bits of the MSR by itself: LBR and BTF at a #DB, on some models also TR;
  * all bits when a VMX guest exits; most bits when a TDX guest exits. The code that handles these
- * events writes the copy to the MSR again. Exception: TR of perf's BTS may stay clear after a #DB
- * if the copy has neither LBR nor BTF.
+ * events writes the copy to the MSR again.
  *
  * Before version 4 of perfmon, a PMI clears LBR if FREEZE_LBRS_ON_PMI is set. So perf's handler
  * of the PMI clears LBR in the copy, too, and sets LBR again after it has read the LBRs.
@@ -123,6 +122,17 @@ static __always_inline void debugctl_sync_untraced(void)
 		val = debugctl_get();
 		native_wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
 	} while (unlikely(val != debugctl_get()));
+}
+
+/**
+ * debugctl_cleared_by_db - Tell whether the copy has bits that a #DB clears in the MSR
+ *
+ * Return: true if debugctl_sync() has to be called before the #DB handler returns.
+ */
+static __always_inline bool debugctl_cleared_by_db(void)
+{
+	return debugctl_get() & (DEBUGCTLMSR_BTF | DEBUGCTLMSR_LBR |
+				 debugctl_bts_bits(DEBUGCTLMSR_TR));
 }
 
 /**

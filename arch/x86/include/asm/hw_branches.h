@@ -24,6 +24,7 @@ struct pt_regs;
 #include <linux/jump_label.h>
 #include <linux/percpu.h>
 
+#include <asm/bts.h>
 #include <asm/cpufeature.h>
 #include <asm/debugctl.h>
 #include <asm/ptrace.h>
@@ -169,7 +170,12 @@ static __always_inline void hw_branches_exception_end(struct pt_regs *regs)
 /* Stop recording at the entry of an NMI. Return true if this call has stopped recording. */
 static __always_inline bool hw_branches_nmi_hold(void)
 {
-	return static_branch_unlikely(&hw_branches_lbr_used) && hw_branches_lbr_hold();
+	if (!static_branch_unlikely(&hw_branches_lbr_used))
+		return false;
+
+	bts_note_cleared();
+
+	return hw_branches_lbr_hold();
 }
 
 static __always_inline void hw_branches_nmi_release(bool stopped)

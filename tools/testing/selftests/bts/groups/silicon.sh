@@ -62,6 +62,13 @@ too_late() {
 debug_exceptions() {
 	strict steps-db silicon=db smp=2 icount=slow -- silicon cleared
 	strict steps-worst silicon=worst smp=2 icount=slow -- silicon cleared
+	ours perf-db silicon=db smp=2 -- trcleared
+}
+
+# perf leaves FREEZE_LBRS_ON_PMI set after its last event with architectural LBRs.
+leftover() {
+	strict leftover "$(lbr_cpu arch),x-freeze-clears-tr=on" smp=2 mem=1024 -- \
+		silicon leftover
 }
 
 # perf's counters overflow while BTS records: both cause PMIs by the same interrupt vector.
@@ -105,6 +112,7 @@ group_silicon() {
 	sampled
 	too_late
 	debug_exceptions
+	leftover
 	strangers
 	damaged
 	traced itself-wrong-from cpu=Penryn,x-bts-wrong-from=on smp=2 icount=slow -- itself

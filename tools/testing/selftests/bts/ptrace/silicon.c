@@ -6,6 +6,8 @@
  *
  *   silicon late	the PMI comes when the hardware's buffer has long been full
  *   silicon cleared	each #DB clears DEBUGCTL.TR, and so stops the recording
+ *   silicon leftover	perf's last event with LBRs leaves FREEZE_LBRS_ON_PMI set, with which each PMI
+ *			clears DEBUGCTL.TR: nothing is lost
  *   silicon sampled	perf samples all CPUs while the kernel is recorded: nothing is lost
  *   silicon together	the same with two counters of perf and the NMI watchdog
  *   silicon damaged	the hardware damages or loses records, and the kernel cannot tell which:
@@ -302,6 +304,33 @@ static void check_stray(void)
 	kill(t.pid, SIGKILL);
 }
 
+static void check_leftover(void)
+{
+	struct tracee t = tracee_new();
+	struct trace got = { };
+	size_t marks, known;
+	int lbr = open_lbr(0, -1, 100, false);
+	long before;
+
+	if (lbr < 0)
+		give_up("no event with LBRs: %d", lbr);
+	known_work(BRANCHES);
+	close(lbr);
+	sample_all(PERF_COUNT_HW_CPU_CYCLES, 20011);
+	before = nmis();
+	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(ROOM), 0))
+		give_up("no trace");
+	tracee_do(&t, known_work, BRANCHES);
+	ok(nmis() - before > 10, "%ld NMIs", nmis() - before);
+	trace_drain(t.pid, &got, ROOM);
+	marks = trace_count(&got, X86_BTS_LOST);
+	known = known_branches(&got);
+	ok(known == BRANCHES - 1 && !marks, "%zu of %d branches are there, %zu marks", known,
+	   BRANCHES - 1, marks);
+	trace_free(&got);
+	tracee_end(&t);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "late")) {
@@ -313,6 +342,8 @@ int main(int argc, char **argv)
 		check_cleared("block-step", PTRACE_SINGLEBLOCK, TRACE);
 		check_cleared("block-step, ENTRY", PTRACE_SINGLEBLOCK, TRACE | ENTRY);
 		check_cleared("block-step, KERNEL", PTRACE_SINGLEBLOCK, TRACE | KERNEL);
+	} else if (argc == 2 && !strcmp(argv[1], "leftover")) {
+		check_leftover();
 	} else if (argc == 2 && !strcmp(argv[1], "sampled")) {
 		check_sampled();
 	} else if (argc == 2 && !strcmp(argv[1], "together")) {
@@ -322,7 +353,7 @@ int main(int argc, char **argv)
 	} else if (argc == 2 && !strcmp(argv[1], "stray")) {
 		check_stray();
 	} else {
-		give_up("silicon late|cleared|sampled|together|damaged|stray");
+		give_up("silicon late|cleared|leftover|sampled|together|damaged|stray");
 	}
 	return finish();
 }
