@@ -143,8 +143,15 @@ const char *arch_hw_branches_name(unsigned int source);
 void arch_hw_branches_choose(unsigned int source);
 /* Return the name of the source that was chosen last. */
 const char *arch_hw_branches_source(void);
-/* While the recorder is on, tell whether it has given up its hardware to perf. */
-bool arch_hw_branches_given_up(void);
+/*
+ * While the recorder is on, tell whether it has given up its hardware to perf, on all CPUs. Inlined,
+ * as each call overwrites one of perf's last branch records.
+ */
+extern bool arch_hw_branches_is_given_up;
+static inline bool arch_hw_branches_given_up(void)
+{
+	return READ_ONCE(arch_hw_branches_is_given_up);
+}
 /* Return the largest number of branches of a CPU that can be read. It depends on the source. */
 u32 arch_hw_branches_depth(void);
 /*

@@ -61,7 +61,8 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
  * for this function.
  *
  * perf's function disables last branch records, so it must not run while the recorder uses them. It
- * runs in two cases: the recorder is off, or has given up the hardware to perf. While it runs, the
+ * runs in two cases: the recorder is off, or has given up the hardware to perf. Then test this first,
+ * as each taken branch overwrites one of perf's last branch records. While perf's function runs, the
  * recorder cannot start to use the hardware on this CPU: code that runs on this CPU does that, for
  * example an IPI or a CPU hotplug callback, and interrupts are off.
  */
@@ -72,14 +73,11 @@ static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsig
 	bool stopped;
 
 	raw_local_irq_save(flags);
-	if (!static_branch_unlikely(&hw_branches_claimed)) {
+	if (!static_branch_unlikely(&hw_branches_claimed) || arch_hw_branches_given_up()) {
 		got = static_call(hw_branches_perf_snapshot)(entries, cnt);
 	} else if (READ_ONCE(hw_branches_on)) {
 		stopped = arch_hw_branches_hold();
-		if (arch_hw_branches_given_up())
-			got = static_call(hw_branches_perf_snapshot)(entries, cnt);
-		else
-			got = hw_branches_snapshot_read(entries, cnt);
+		got = hw_branches_snapshot_read(entries, cnt);
 		arch_hw_branches_release(stopped);
 	}
 	raw_local_irq_restore(flags);

@@ -158,13 +158,6 @@ const char *arch_hw_branches_source(void)
 	return READ_ONCE(hw_branches_source)->name;
 }
 
-bool arch_hw_branches_given_up(void)
-{
-	const struct hw_branches_source *source = READ_ONCE(hw_branches_source);
-
-	return source->given_up && source->given_up();
-}
-
 u32 arch_hw_branches_depth(void)
 {
 	return READ_ONCE(hw_branches_source)->depth();

@@ -59,6 +59,8 @@
 /* The recorder has DEBUGCTL's LBR field, as perf has not claimed the field. */
 static bool hw_branches_lbr_owned;
 
+bool arch_hw_branches_is_given_up;
+
 /* An orderly shutdown, reboot or kexec has come to hw_branches_lbr_shutdown(): do not record. */
 static bool hw_branches_lbr_ended;
 
@@ -133,10 +135,12 @@ static void hw_branches_lbr_yield(void)
 {
 	WRITE_ONCE(hw_branches_lbr_owned, false);
 	hw_branches_lbr_update_all();
+	WRITE_ONCE(arch_hw_branches_is_given_up, true);
 }
 
 static void hw_branches_lbr_take(void)
 {
+	WRITE_ONCE(arch_hw_branches_is_given_up, false);
 	WRITE_ONCE(hw_branches_lbr_owned, true);
 	hw_branches_lbr_update_all();
 }
@@ -146,11 +150,6 @@ static const struct debugctl_yielder hw_branches_lbr_yielder = {
 	.give_up = hw_branches_lbr_yield,
 	.take	= hw_branches_lbr_take,
 };
-
-static bool hw_branches_lbr_given_up(void)
-{
-	return !READ_ONCE(hw_branches_lbr_owned);
-}
 
 /*
  * Switching the recorder on and off, CPU hotplug, and suspend
@@ -190,10 +189,16 @@ static int hw_branches_lbr_start(int cpu)
 
 	if (cpumask_empty(&hw_branches_lbr_cpus)) {
 		hw_branches_lbr_forget();
-		err = hw_branches_lbr_watch_nmis() ?:
-		      debugctl_claim_yielding(&hw_branches_lbr_yielder);
+		err = hw_branches_lbr_watch_nmis();
 		if (err)
 			return err;
+		/* If perf has the LBR field, hw_branches_lbr_take() is called later. */
+		WRITE_ONCE(arch_hw_branches_is_given_up, true);
+		err = debugctl_claim_yielding(&hw_branches_lbr_yielder);
+		if (err) {
+			WRITE_ONCE(arch_hw_branches_is_given_up, false);
+			return err;
+		}
 		static_branch_enable(&hw_branches_lbr_used);
 	}
 	cpumask_set_cpu(cpu, &hw_branches_lbr_cpus);
@@ -214,6 +219,7 @@ static void hw_branches_lbr_stop(const struct cpumask *cpus)
 	if (cpumask_empty(&hw_branches_lbr_cpus)) {
 		static_branch_disable(&hw_branches_lbr_used);
 		debugctl_release_yielding();
+		WRITE_ONCE(arch_hw_branches_is_given_up, false);
 	}
 	/* Readers without hw_branches_mutex have preemption off: wait until they have finished. */
 	synchronize_rcu();
@@ -360,7 +366,6 @@ static int hw_branches_lbr_copy(int cpu, struct hw_branch *out, u32 n)
 
 const struct hw_branches_source hw_branches_lbr = {
 	.name		= "lbr",
-	.given_up	= hw_branches_lbr_given_up,
 	.depth		= hw_branches_lbr_depth,
 	.start		= hw_branches_lbr_start,
 	.stop		= hw_branches_lbr_stop,

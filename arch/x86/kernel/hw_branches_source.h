@@ -12,7 +12,6 @@ struct hw_branches_cursor;
 /**
  * struct hw_branches_source - hardware that records the last branches
  * @name:	the name that root writes to hw_branches/enable
- * @given_up:	see arch_hw_branches_given_up(); NULL if perf cannot take the hardware
  * @depth:	see arch_hw_branches_depth()
  * @start:	see arch_hw_branches_start()
  * @stop:	see arch_hw_branches_stop()
@@ -30,7 +29,6 @@ struct hw_branches_cursor;
  */
 struct hw_branches_source {
 	const char	*name;
-	bool		(*given_up)(void);
 	u32		(*depth)(void);
 	int		(*start)(int cpu);
 	void		(*stop)(const struct cpumask *cpus);

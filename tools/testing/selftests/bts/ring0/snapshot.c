@@ -23,6 +23,7 @@ struct snapshot {
 static struct snapshot snap;
 static int map;
 static struct range forking;
+static struct range helper;
 
 static int bpf(int command, union bpf_attr *attr)
 {
@@ -176,27 +177,50 @@ static void with_bts(const char *when)
 	inspect(take(), when, MOST, true);
 }
 
+/*
+ * Returns how many branches of a snapshot are newer than the call of the helper: so many of the LBRs
+ * are lost to the helper itself.
+ */
+static int64_t wasted(int64_t n)
+{
+	int64_t i;
+
+	for (i = 0; i < n && snap.branch[i].to != helper.start; i++)
+		;
+	return i;
+}
+
 static void with_lbr(void)
 {
-	int64_t n;
+	int64_t n, alone, lent;
 	int perf;
 
+	perf = open_lbr(0, -1, NEVER, true);
+	n = take();
+	alone = wasted(n);
+	ok(alone < n, "perf alone: %lld branches of the helper", (long long)alone);
+	close(perf);
 	must_set("enable", "lbr");
 	inspect(take(), "lbr", 20, false);
 	ok(snap.size <= 32 * (int64_t)sizeof(*snap.branch), "lbr: no more than there are");
 	perf = open_lbr(0, -1, NEVER, true);
 	n = take();
+	lent = wasted(n);
 	ok(perf >= 0 && n > 0 && !nothing(n), "given up to perf: %lld of perf's", (long long)n);
+	ok(lent <= alone + 2, "given up to perf: %lld branches of the helper", (long long)lent);
 	close(perf);
 	must_set("enable", "0");
 }
 
 int main(void)
 {
-	static const char *const name[] = { "kernel_clone" };
+	static const char *const name[] = { "bpf_get_branch_snapshot", "kernel_clone" };
+	struct range at[2] = { };
 	int before, during;
 
-	find_symbols(name, &forking, 1);
+	find_symbols(name, at, 2);
+	helper = at[0];
+	forking = at[1];
 	pin_to(0);
 	make_map();
 	before = attach();
