@@ -6,8 +6,10 @@
 #include <linux/bug.h>
 #include <linux/cleanup.h>
 #include <linux/errno.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/mutex.h>
+#include <linux/workqueue.h>
 
 #include <asm/debugctl.h>
 #include <asm/debugctl_claim.h>
@@ -22,8 +24,18 @@ static const unsigned long debugctl_fields[] = {
 
 static DEFINE_MUTEX(debugctl_mutex);
 
-/* The yielding owner, or NULL. It has its fields only while no other owner claims any of them. */
+/*
+ * The yielding owner, or NULL. debugctl_yielder_has: it has its fields, from the call of its ->take()
+ * to that of ->give_up(). Meanwhile no other owner has claimed any of them.
+ */
 static const struct debugctl_yielder *debugctl_yielder;
+static bool debugctl_yielder_has;
+
+/*
+ * The yielding owner takes its fields back this long after the last release. Taking and giving up send
+ * an IPI to all CPUs. A user who opens and closes events of perf in a loop must not cause that often.
+ */
+#define DEBUGCTL_LINGER	HZ
 
 /*
  * The fields that owners other than the yielding owner have claimed. The fields of block-step,
@@ -45,11 +57,33 @@ static bool debugctl_whole_fields(unsigned long mask)
 	return !mask;
 }
 
-/* Tell whether there is a yielding owner, and no other owner has claimed any of its fields. */
-static bool debugctl_yielder_has(void)
+/* Tell whether there is a yielding owner without its fields, and all of them are free. */
+static bool debugctl_may_take(void)
 {
-	return debugctl_yielder && !(debugctl_claimed & debugctl_yielder->mask);
+	return debugctl_yielder && !debugctl_yielder_has &&
+	       !(debugctl_claimed & debugctl_yielder->mask);
 }
+
+static void debugctl_take(void)
+{
+	debugctl_yielder_has = true;
+	debugctl_yielder->take();
+}
+
+static void debugctl_give_up(void)
+{
+	debugctl_yielder_has = false;
+	debugctl_yielder->give_up();
+}
+
+static void debugctl_take_back(struct work_struct *unused)
+{
+	guard(mutex)(&debugctl_mutex);
+	if (debugctl_may_take())
+		debugctl_take();
+}
+
+static DECLARE_DELAYED_WORK(debugctl_take_work, debugctl_take_back);
 
 /**
  * debugctl_claim - Claim fields of DEBUGCTL, on all CPUs
@@ -64,8 +98,6 @@ static bool debugctl_yielder_has(void)
  */
 int debugctl_claim(unsigned long mask)
 {
-	bool had;
-
 	if (!mask || !debugctl_whole_fields(mask))
 		return -EINVAL;
 
@@ -73,10 +105,9 @@ int debugctl_claim(unsigned long mask)
 	if (debugctl_claimed & mask)
 		return -EBUSY;
 
-	had = debugctl_yielder_has();
 	debugctl_claimed |= mask;
-	if (had && !debugctl_yielder_has())
-		debugctl_yielder->give_up();
+	if (debugctl_yielder_has && debugctl_yielder->mask & mask)
+		debugctl_give_up();
 	return 0;
 }
 
@@ -86,26 +117,23 @@ int debugctl_claim(unsigned long mask)
  *
  * The caller must have cleared the bits on all CPUs. Exception: with architectural LBRs, perf
  * leaves FREEZE_LBRS_ON_PMI set. May sleep. If the yielding owner does not have its fields, and all
- * of them are free now, its ->take() is called before this returns.
+ * of them are free now, its ->take() is called after DEBUGCTL_LINGER, if they are still free then.
  */
 void debugctl_release(unsigned long mask)
 {
-	bool had;
-
 	guard(mutex)(&debugctl_mutex);
 	WARN_ON_ONCE((debugctl_claimed & mask) != mask);
-	had = debugctl_yielder_has();
 	debugctl_claimed &= ~mask;
-	if (!had && debugctl_yielder_has())
-		debugctl_yielder->take();
+	if (debugctl_may_take())
+		mod_delayed_work(system_dfl_wq, &debugctl_take_work, DEBUGCTL_LINGER);
 }
 
 /**
  * debugctl_claim_yielding - Use fields of DEBUGCTL while no other owner claims them
  * @yielder: the fields and the callbacks
  *
- * If all the fields are free, this calls ->take(). If not, debugctl_release() calls ->take() when
- * it has freed the last of them. May sleep.
+ * If all the fields are free, this calls ->take(). If not, ->take() is called after the last of them
+ * was released, see debugctl_release(). May sleep.
  *
  * Return: 0; -EBUSY if there is a yielding owner already; -EINVAL if the mask is 0 or is not
  * made of whole fields.
@@ -120,8 +148,8 @@ int debugctl_claim_yielding(const struct debugctl_yielder *yielder)
 		return -EBUSY;
 
 	debugctl_yielder = yielder;
-	if (debugctl_yielder_has())
-		yielder->take();
+	if (debugctl_may_take())
+		debugctl_take();
 	return 0;
 }
 
@@ -133,7 +161,7 @@ int debugctl_claim_yielding(const struct debugctl_yielder *yielder)
 void debugctl_release_yielding(void)
 {
 	guard(mutex)(&debugctl_mutex);
-	if (debugctl_yielder_has())
-		debugctl_yielder->give_up();
+	if (debugctl_yielder_has)
+		debugctl_give_up();
 	debugctl_yielder = NULL;
 }

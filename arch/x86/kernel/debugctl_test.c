@@ -6,6 +6,7 @@
 
 #include <kunit/resource.h>
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/irqflags.h>
 
 #include <asm/apic.h>
@@ -169,7 +170,20 @@ static const struct debugctl_yielder debugctl_test_yielder = {
 	.give_up = debugctl_test_yield,
 };
 
-/* The yielding owner has its field exactly while no other owner has claimed the field. */
+/* Wait until the yielding owner has taken its field @times times, 10 s at most. */
+static int debugctl_taken_by_now(int times)
+{
+	int i;
+
+	for (i = 0; i < 1000 && READ_ONCE(debugctl_taken) < times; i++)
+		msleep(10);
+	return READ_ONCE(debugctl_taken);
+}
+
+/*
+ * The yielding owner has its field while no other owner has claimed the field. After a release, it
+ * takes the field back a little later.
+ */
 static void debugctl_test_yields(struct kunit *test)
 {
 	static const struct debugctl_yielder bad = { .mask = DEBUGCTLMSR_LBR };
@@ -192,7 +206,11 @@ static void debugctl_test_yields(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR), -EBUSY);
 	KUNIT_EXPECT_EQ(test, debugctl_yielded, 1);
 	debugctl_release(DEBUGCTL_LBR);
-	KUNIT_EXPECT_EQ(test, debugctl_taken, 2);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR), 0);
+	KUNIT_EXPECT_EQ(test, debugctl_yielded, 1);
+	debugctl_release(DEBUGCTL_LBR);
+	KUNIT_EXPECT_EQ(test, debugctl_taken, 1);
+	KUNIT_EXPECT_EQ(test, debugctl_taken_by_now(2), 2);
 	debugctl_release_yielding();
 	KUNIT_EXPECT_EQ(test, debugctl_yielded, 2);
 
@@ -200,9 +218,11 @@ static void debugctl_test_yields(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR), 0);
 	KUNIT_EXPECT_EQ(test, debugctl_claim_yielding(&debugctl_test_yielder), 0);
 	KUNIT_EXPECT_EQ(test, debugctl_taken, 2);
+	debugctl_release(DEBUGCTL_LBR);
 	debugctl_release_yielding();
 	KUNIT_EXPECT_EQ(test, debugctl_yielded, 2);
-	debugctl_release(DEBUGCTL_LBR);
+	/* The owner is gone before it could take the field back. */
+	msleep(2000);
 	KUNIT_EXPECT_EQ(test, debugctl_taken, 2);
 }
 

@@ -252,22 +252,27 @@ int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel)
 	return fd < 0 ? -errno : fd;
 }
 
-long nmis(void)
+long interrupts(const char *kind)
 {
 	char line[1024], *at, *end;
 	long n = 0, more;
 	FILE *f = fopen("/proc/interrupts", "r");
 
 	while (f && fgets(line, sizeof(line), f)) {
-		at = strstr(line, "NMI:");
+		at = strstr(line, kind);
 		if (!at)
 			continue;
-		for (at += 4; more = strtol(at, &end, 10), end != at; at = end)
+		for (at += strlen(kind); more = strtol(at, &end, 10), end != at; at = end)
 			n += more;
 	}
 	if (f)
 		fclose(f);
 	return n;
+}
+
+long nmis(void)
+{
+	return interrupts("NMI:");
 }
 
 void wait_stop(pid_t pid, int signal)
