@@ -81,6 +81,8 @@ sampled() {
 # An unknown NMI while the kernel is traced: the kernel must print 'Uhhuh'.
 strangers() {
 	strict stray smp=2 expect=splat -- silicon stray
+	nothing_else stray 'NMI received|Dazed and confused'
+	came_to_end stray
 }
 
 # On models that damage or drop records, each branch must have the flag X86_BTS_F_UNRELIABLE.
