@@ -7,7 +7,7 @@
 # shellcheck source=shared/crashes.sh
 . "$B/groups/shared/crashes.sh"
 
-# core NAME KEY=VALUE...: run tests of traces, of the Debug Store, and of the recorder.
+# core NAME KEY=VALUE...: run tests of traces that cause PMIs.
 core() {
 	local name=$1
 	shift
@@ -16,9 +16,17 @@ core() {
 	# Without icount, a busy host adds timer interrupts, so that the kernel takes more branches.
 	traced "itself-out-$name" smp=2 icount=1 "$@" -- itself 0 out 0
 	traced "forge-$name" cpu="$CPU,-smap" smp=2 pti=on "$@" -- forge
-	strict "requests-$name" "$@" -- requests kernel
 	strict "lossless-$name" smp=2 "$@" -- lossless 60000 4096
 	strict "lossless-small-$name" pti=on "$@" -- lossless 60000 240
+}
+
+# without_pmi NAME KEY=VALUE...: run tests of the Debug Store, of the recorder, and of requests.
+# They cause no PMI, so rules for PMIs make no difference.
+without_pmi() {
+	local name=$1
+	shift
+
+	strict "requests-$name" "$@" -- requests kernel
 	ours "claims-$name" smp=2 pti=off abort=1 "$@" -- claims recording
 	ours "offline-$name" smp=2 abort=1 "$@" -- offline claim 5
 	strict "files-$name" smp=2 "$@" -- files all
@@ -28,6 +36,7 @@ core() {
 # A Pentium 4 with a 64-bit kernel. Group small tests it and PENTIUM4_EARLY with 32-bit kernels.
 pentium4() {
 	core pentium4 cpu="$PENTIUM4"
+	without_pmi pentium4 cpu="$PENTIUM4"
 	traced beside-pentium4 cpu="$PENTIUM4" pti=off -- beside counters
 	strict requests-pentium4-before cpu="$PENTIUM4" cpl=before -- requests kernel
 	strict requests-pentium4-either cpu="$PENTIUM4" cpl=either -- requests kernel
@@ -85,9 +94,25 @@ sampled() {
 		lossless 100000 4096 0 sampled 20011
 }
 
+# PMIs of BTS find LVTPC masked by a PMI of a counter. Penryn: perf unmasks LVTPC before it handles
+# the overflow, not after.
+masked() {
+	local rule
+
+	for rule in once equal late worst; do
+		strict "masked-$rule" silicon="$rule" cpu="$CPU,x-pmu-counts=on" smp=2 icount=1 -- \
+			silicon masked
+	done
+	strict masked-kept silicon=kept cpu="$CPU,x-pmu-counts=on" smp=2 icount=1 -- \
+		silicon masked kept
+	strict masked-early silicon=once cpu=Penryn,x-pmu-counts=on smp=2 icount=1 -- silicon masked
+}
+
 # An unknown NMI while the kernel is traced: the kernel must print 'Uhhuh'.
 strangers() {
 	strict stray smp=2 expect=splat -- silicon stray
+	nothing_else stray 'NMI received|Dazed and confused'
+	came_to_end stray
 }
 
 # On models that damage or drop records, each branch must have the flag X86_BTS_F_UNRELIABLE.
@@ -100,21 +125,50 @@ damaged() {
 		silicon damaged
 }
 
+# On models with this erratum, the kernel must not use the filter by CPL.
+wrong_from() {
+	local cpu=Penryn,x-bts-wrong-from=on
+
+	traced itself-wrong-from cpu="$cpu" smp=2 icount=slow -- itself
+	traced forge-wrong-from cpu="$cpu" smp=2 pti=on -- forge
+	traced beside-wrong-from cpu="$cpu" pti=off -- beside
+	strict requests-wrong-from cpu="$cpu" -- requests kernel
+	strict lossless-wrong-from cpu="$cpu" smp=2 -- lossless 60000 4096
+	strict steps-wrong-from cpu="$cpu" smp=2 icount=slow -- tracedsteps
+}
+
+# All errata, under the rule worst.
+core_duo() {
+	local keys=(silicon=worst cpu="$CORE_DUO" smp=2)
+
+	strict all-core-duo "${keys[@]}" -- silicon damaged no-filter
+	strict flags-core-duo "${keys[@]}" -- recordflags all
+	traced forge-core-duo "${keys[@]}" pti=on -- forge
+	ours claims-core-duo "${keys[@]}" pti=off abort=1 -- claims recording
+	ours offline-core-duo "${keys[@]}" abort=1 -- offline claim 5
+	survived crash-core-duo "${keys[@]}" -- crash task 2
+}
+
 group_silicon() {
 	local rule
 
-	for rule in "${!SILICON[@]}"; do
+	# Rule freeze makes no difference to these, as they do not set FREEZE_LBRS_ON_PMI.
+	for rule in once equal kept late db worst; do
 		core "$rule" silicon="$rule"
 		traced "beside-$rule" silicon="$rule" pti=off -- beside
+	done
+	for rule in db worst; do
+		without_pmi "$rule" silicon="$rule"
 	done
 	pentium4
 	late_twice
 	sampled
+	masked
 	too_late
 	debug_exceptions
 	leftover
 	strangers
 	damaged
-	traced itself-wrong-from cpu=Penryn,x-bts-wrong-from=on smp=2 icount=slow -- itself
-	strict requests-wrong-from cpu=Penryn,x-bts-wrong-from=on -- requests kernel
+	wrong_from
+	core_duo
 }

@@ -31,6 +31,13 @@ matrix() {
 			echo "--layout $layout --arch-lbr 32$mode"
 			echo "--layout $layout --amd-lbr$mode"
 		done
+		echo "--layout $layout --pmi each --late --icount"
+		echo "--layout $layout --pmi each --kept"
+		for mode in "" " --icount"; do
+			echo "--layout $layout --smi$mode"
+		done
+		echo "--layout $layout --damage"
+		echo "--layout $layout --freeze-clears"
 		echo "--layout $layout --wrong-from"
 		echo "--layout $layout --db-clears"
 		echo "--layout $layout --plain"
@@ -41,6 +48,7 @@ matrix() {
 		echo "--layout $layout --netburst --plain"
 		echo "--layout $layout --netburst --pmi crossed --late"
 		echo "--layout $layout --netburst --db-clears"
+		echo "--layout $layout --netburst --damage"
 	done
 	echo "--off"
 }

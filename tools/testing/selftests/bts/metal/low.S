@@ -15,12 +15,14 @@
 	.text
 	.code16
 	.globl	ap_code, ap_code_end, ap_first, ap_first_to, ap_second, ap_second_to
+	.globl	ap_loop
 ap_code:
 	cli
 	xor	%ax, %ax
 	mov	%ax, %ds
-	cmpl	$0, LOW_VARS
-	jne	2f
+	cmpl	$1, LOW_VARS
+	je	2f
+	ja	6f
 	SET_MSR	MSR_DS_AREA, LOW_DS
 	SET_MSR	MSR_DEBUGCTL, DBG_ON
 ap_first:
@@ -51,6 +53,16 @@ ap_second_to:
 	SET_MSR	MSR_DEBUGCTL, 0
 	movl	$2, LOW_VARS + 4
 5:	hlt
+	jmp	5b
+
+	/* For SMIs: 100 records */
+6:	SET_MSR	MSR_DS_AREA, LOW_DS
+	SET_MSR	MSR_DEBUGCTL, DBG_ON
+	mov	$101, %cx
+ap_loop:
+	loop	ap_loop
+	SET_MSR	MSR_DEBUGCTL, 0
+	movl	$3, LOW_VARS + 4
 	jmp	5b
 ap_code_end:
 

@@ -120,6 +120,14 @@ static void read_words(const char *at)
 			machine.kept = true;
 		else if (word_is(at, "delay=2"))
 			machine.delay = 2;
+		else if (word_is(at, "smi=5"))
+			machine.smi = 5;
+		else if (word_is(at, "damage=3"))
+			machine.damage = 3;
+		else if (word_is(at, "db-clears"))
+			machine.db_clears = true;
+		else if (word_is(at, "freeze-clears"))
+			machine.freeze_clears = true;
 		else if (word_is(at, "wrong-from"))
 			machine.wrong_from = true;
 		else if (word_is(at, "counts"))
@@ -149,8 +157,13 @@ static bool words_have(const char *at, const char *word)
 
 static void finish(void)
 {
-	print("# total records=%u wraps=%u pmis=%u masked=%u full=%u faults=%u\n",
-	      tally.records, tally.wraps, tally.pmis, tally.masked, tally.full, tally.faults);
+	print("# total records=%u wraps=%u pmis=%u masked=%u full=%u faults=%u", tally.records,
+	      tally.wraps, tally.pmis, tally.masked, tally.full, tally.faults);
+	if (tally.kept)
+		print(" kept=%u", tally.kept);
+	if (tally.garbled || tally.dropped)
+		print(" garbled=%u dropped=%u", tally.garbled, tally.dropped);
+	print("\n");
 	machine_exit();
 }
 
@@ -163,26 +176,6 @@ static void abort_mode(void)
 	chain(1, 0);
 	print("Bail out! the machine went on after a store to an unmapped page\n");
 	machine_exit();
-}
-
-/* For a machine whose #DB clears TR and BTS: only the record before the #DB must be there. */
-static void db_mode(void)
-{
-	print("1..1\n");
-	settle();
-	set_gate(VEC_DB, (u64)ignore_irq, 0);
-	wrmsr(MSR_DEBUGCTL, DBG_ON);
-	asm volatile("jmp 1f\n"
-		     "1: pushf; orl %0, (%%rsp); popf\n"
-		     "nop; pushf; andl %1, (%%rsp); popf\n"
-		     "jmp 2f\n"
-		     "2:" : : "i"(FL_TF), "i"(~FL_TF) : "memory", "cc");
-	expect(!rdmsr(MSR_DEBUGCTL), "DEBUGCTL 0x%x", rdmsr(MSR_DEBUGCTL));
-	wrmsr(MSR_DEBUGCTL, 0);
-	expect(ds_get(DS_INDEX) == BUF + rec_size(), "index 0x%x", ds_get(DS_INDEX));
-	tally.records = 1;
-	report("#DB clears TR and BTS, and is not recorded", !test_failed());
-	finish();
 }
 
 /* For a machine without a Debug Store. */
@@ -202,18 +195,22 @@ static void off_mode(void)
 	finish();
 }
 
-/* For a machine whose LBRs are not enabled by DEBUGCTL. */
-static void lbr_mode(void)
+static void run_test(const struct test *t)
+{
+	settle();
+	t->run();
+	wrmsr(MSR_DEBUGCTL, 0);
+	report(t->text, !test_failed());
+}
+
+/* For a machine whose LBRs are not enabled by DEBUGCTL, or that has errata. */
+static void run_list(const struct test *list, u32 nr)
 {
 	u32 i;
 
-	print("1..%u\n", (u64)lbr_kind_tests_nr);
-	for (i = 0; i < lbr_kind_tests_nr; i++) {
-		settle();
-		lbr_kind_tests[i].run();
-		wrmsr(MSR_DEBUGCTL, 0);
-		report(lbr_kind_tests[i].text, !test_failed());
-	}
+	print("1..%u\n", (u64)nr);
+	for (i = 0; i < nr; i++)
+		run_test(&list[i]);
 	finish();
 }
 
@@ -237,28 +234,28 @@ static void run_all(void)
 		if (!needs_prompt_pmi(c))
 			run_case(c);
 	}
-	for (t = tests_start; t < tests_end; t++) {
-		settle();
-		t->run();
-		wrmsr(MSR_DEBUGCTL, 0);
-		report(t->text, !test_failed());
-	}
+	for (t = tests_start; t < tests_end; t++)
+		run_test(t);
 	finish();
 }
 
 void main(void)
 {
+	const struct test *errata;
+	u32 nr_errata;
+
 	machine_init();
 	read_words(boot_cmdline);
+	nr_errata = errata_tests(&errata);
 	print("KTAP version 1\n");
 	if (words_have(boot_cmdline, "abort"))
 		abort_mode();
-	else if (words_have(boot_cmdline, "db-clears"))
-		db_mode();
+	else if (nr_errata)
+		run_list(errata, nr_errata);
 	else if (words_have(boot_cmdline, "off"))
 		off_mode();
 	else if (machine.arch_lbr || machine.amd_lbr)
-		lbr_mode();
+		run_list(lbr_kind_tests, lbr_kind_tests_nr);
 	else
 		run_all();
 }

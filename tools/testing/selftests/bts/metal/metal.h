@@ -2,7 +2,7 @@
 /*
  * A small kernel, started by multiboot, that tests the emulator's Debug Store, last branch records
  * and counters: by cases, which are assembly code with the records that it must leave (case.inc),
- * and by functions (TEST() and lbr_kind_tests).
+ * and by functions (TEST(), lbr_kind_tests and errata_tests()).
  */
 #ifndef METAL_H
 #define METAL_H
@@ -70,9 +70,14 @@ struct machine {
 	enum { PMI_EACH, PMI_CROSSED, PMI_EQUAL } pmi;
 	bool kept;
 	bool wrong_from;
+	bool db_clears;
+	bool freeze_clears;
 	bool counts;
 	bool icount;
 	u32 delay;
+	/* average distance of SMIs, and distance of damaged records; 0: there are none */
+	u32 smi;
+	u32 damage;
 	u32 lbr;
 	u32 arch_lbr;
 	u32 amd_lbr;
@@ -84,8 +89,11 @@ struct tally {
 	u64 wraps;
 	u64 pmis;
 	u64 masked;
+	u64 kept;
 	u64 full;
 	u64 faults;
+	u64 garbled;
+	u64 dropped;
 };
 
 extern struct machine machine;
@@ -140,11 +148,14 @@ void want_none(void);
 void want_add(struct want w);
 void want_chain(u32 first, u32 last, u32 n);
 void want_pmi(u64 rip, u64 handler, u64 iret);
+struct want want_at(u32 nr);
 u32 want_count(void);
 bool stored(const struct want *w, u32 debugctl);
 struct want spoilt(struct want w, u32 debugctl);
 void expect_at(u64 base, u32 first, u32 n);
 void expect_store(void);
+/* Count @n PMIs that find the vector masked. */
+void tally_masked(u32 n);
 
 /* trace() writes @debugctl to the MSR trace_msr, which is DEBUGCTL by default, and runs @code. */
 extern u32 trace_msr;
@@ -153,11 +164,21 @@ void trace32(u64 code, u32 debugctl);
 void chain(u32 n, u32 debugctl);
 u64 chain_at(u32 n);
 
+/* The second CPU (low.S): returns whether its code has run the part @phase, from 1 on. */
+bool start_ap(u32 phase);
+u64 ap_addr(const u8 *label);
+/* For the case smi, and for errata.c */
+void setup_smi(void);
+u32 smi_count(void);
+
 extern u8 trace_go[], trace_done[], trace32_go[], trace32_done[];
 extern u8 pmi_note[], pmi_note_iret[], pmi_drain[], pmi_drain_iret[], ignore_irq[];
 extern u32 pmi_count, pmi_lvt, pmi_index, pmi_relvt;
 extern u64 pmi_rip, ds_index_at;
 extern u64 seen[8];
+
+/* Sets *@list to the tests for the errata of this machine. Returns their number, or 0. */
+u32 errata_tests(const struct test **list);
 
 /* Labels of the assembly files, symbols of the linker script, and the tests of lbr_kinds.c */
 extern u8 stubs[], unexpected32[];
@@ -176,6 +197,7 @@ extern u8 syscall_entry[], sysenter_entry[], sysenter_entry_compat[];
 extern u8 task_end[], task_iret[], v86_code[], v86_code_end[], break_here[];
 extern u8 spare_stack_top[], btf_step_to[], smm_code[], smm_code_end[];
 extern u8 ap_code[], ap_code_end[], ap_first[], ap_first_to[], ap_second[], ap_second_to[];
+extern u8 ap_loop[];
 extern u8 lbr_types[], lbr_vector[], lbr_nest[], user_branches[];
 extern u8 task_other[], task_other_jmp[], task_other_end[];
 

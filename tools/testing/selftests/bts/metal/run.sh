@@ -9,13 +9,16 @@ usage() {
 	  --rule after|before|either which CPL the filter looks at (default after)
 	  --pmi each|crossed|equal   which record asks for the interrupt (default each)
 	  --kept                     an interrupt is kept while its vector is masked
-	  --late                     the interrupt comes two branches late (not with 'each')
+	  --late                     the interrupt comes two branches late ('each' needs --icount)
 	  --wrong-from               'from' is wrong where the CPL changes, with a filter bit
 	  --lbr 16|32                with a stack of last branch records
 	  --arch-lbr 16|32           with architectural last branch records
 	  --amd-lbr                  with AMD's last branch records
 	  --counts                   with performance counters that count
 	  --db-clears                a machine whose #DB clears TR and BTS
+	  --freeze-clears            one whose PMI clears TR while DEBUGCTL freezes LBRs
+	  --smi                      SMIs at random; the record after each is garbage
+	  --damage                   each fourth record is lost or garbage, by turns
 	  --icount, --singlestep     as QEMU's own options
 	  --netburst                 a Pentium 4: other bits of DEBUGCTL, a PMU of its own
 	  --plain                    without DS-CPL and without a PMU
@@ -29,6 +32,7 @@ die() { echo "metal/run.sh: $*" >&2; exit 2; }
 
 here=$(dirname "$(readlink -f "$0")")
 layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' lbr='' arch_lbr='' amd_lbr='' counts='' extra=()
+freeze='' smi='' damage=''
 qemu=${1:-}
 [ "$qemu" = --help ] && { usage; exit 0; }
 [ -x "$qemu" ] || die "'$qemu' is no QEMU; say: run.sh QEMU [option...]"
@@ -43,6 +47,9 @@ while [ $# -gt 0 ]; do
 	--late) late=1 ;;
 	--wrong-from) wrong=1 ;;
 	--db-clears) db=1 ;;
+	--freeze-clears) freeze=1 ;;
+	--smi) smi=1 ;;
+	--damage) damage=1 ;;
 	--lbr) lbr=${2:-}; shift ;;
 	--arch-lbr) arch_lbr=${2:-}; shift ;;
 	--amd-lbr) amd_lbr=16 ;;
@@ -62,7 +69,7 @@ done
 
 [[ $pmi =~ ^(each|crossed|equal)$ ]] || die "--pmi takes each, crossed or equal"
 [[ $lbr =~ ^(|16|32)$ && $arch_lbr =~ ^(|16|32)$ ]] || die "--lbr and --arch-lbr take 16 or 32"
-[ "$pmi" != each ] || [ -z "$late$kept" ] || die "--late and --kept need --pmi crossed or equal"
+[[ $pmi != each || -z $late || ${extra[*]} = *icount* ]] || die "--late with --pmi each needs --icount"
 
 tmp=$(mktemp -d) || die "no temporary directory"
 trap 'rm -rf "$tmp"' EXIT
@@ -86,6 +93,9 @@ words+=" pmi=$pmi"
 [ "$counts" ] && { words+=" counts"; cpu+=",x-pmu-counts=on"; }
 [[ ${extra[*]} = *icount* ]] && words+=" icount"
 [ "$db" ] && { words+=" db-clears"; cpu+=",x-db-clears-bts=on"; }
+[ "$freeze" ] && { words+=" freeze-clears"; cpu+=",x-freeze-clears-tr=on"; }
+[ "$smi" ] && { words+=" smi=5"; cpu+=",x-bts-smi=5"; }
+[ "$damage" ] && { words+=" damage=3"; cpu+=",x-bts-damage=3"; }
 [ "$off" ] && { words=off; cpu=max,vendor=GenuineIntel; }
 [ "$abort" ] && { words+=" abort"; cpu+=",x-bts-abort=on"; }
 

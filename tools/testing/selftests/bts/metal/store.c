@@ -110,6 +110,11 @@ void want_add(struct want w)
 		wants[nr_wants++] = w;
 }
 
+struct want want_at(u32 nr)
+{
+	return wants[nr];
+}
+
 u32 want_count(void)
 {
 	return nr_wants;
@@ -225,4 +230,11 @@ void expect_store(void)
 	untouched(base + bytes, end);
 	untouched(area + 4 * word_size(), area + 96);
 	tally.records += nr_wants;
+}
+
+void tally_masked(u32 n)
+{
+	tally.masked += n;
+	if (machine.kept)
+		tally.kept += n;
 }

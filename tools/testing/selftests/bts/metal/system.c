@@ -17,12 +17,12 @@ struct low_vars {
 
 #define low ((volatile struct low_vars *)LOW_VARS)
 
-static u64 ap_addr(const u8 *label)
+u64 ap_addr(const u8 *label)
 {
 	return LOW_CODE + (label - ap_code);
 }
 
-static bool start_ap(u32 phase)
+bool start_ap(u32 phase)
 {
 	u32 i;
 

@@ -10,8 +10,13 @@
  *			clears DEBUGCTL.TR: nothing is lost
  *   silicon sampled	perf samples all CPUs while the kernel is recorded: nothing is lost
  *   silicon together	the same with two counters of perf and the NMI watchdog
- *   silicon damaged	the hardware damages or loses records, and the kernel cannot tell which:
- *			each X86_BTS_BRANCH must have X86_BTS_F_UNRELIABLE
+ *   silicon masked [kept]
+ *			PMIs of the trace find LVTPC masked by a PMI of a counter; kept:
+ *			they come when LVTPC is unmasked
+ *   silicon damaged [no-filter]
+ *			the hardware damages or loses records, and the kernel cannot tell which:
+ *			each X86_BTS_BRANCH must have X86_BTS_F_UNRELIABLE; no-filter: and the
+ *			kernel must not use the filter by CPL
  *   silicon stray	the kernel reports an NMI of no known source while it is traced
  */
 #include <linux/perf_event.h>
@@ -30,6 +35,7 @@
 #define BRANCHES	100000
 #define ROOM		200000
 #define DEBUGCTL_TR_BIT	0x40
+#define DEBUGCTL_RECORDS	0xc0	/* TR, BTS */
 #define DEBUGCTL_FILTERED	0x2c0	/* TR, BTS, BTS_OFF_OS */
 
 #define READ_ALL	3	/* command of klogctl() */
@@ -218,6 +224,61 @@ static struct damage run_damaged(const struct tracee *t, unsigned int room)
 	return d;
 }
 
+/* Have perf interrupt the tracee after every @period of its branches in user mode. */
+static int sample_branches(pid_t pid, unsigned int period)
+{
+	struct perf_event_attr attr = {
+		.size		= sizeof(attr),
+		.type		= PERF_TYPE_HARDWARE,
+		.config		= PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.sample_period	= period,
+		.exclude_kernel	= 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		give_up("perf_event_open");
+	return fd;
+}
+
+/*
+ * Record the kernel while perf samples. Each NMI empties the buffer of the CPU. So with some of the
+ * periods, the buffer requests its PMI during the first branches of an NMI for the counter, whose
+ * PMI has masked LVTPC. The kernel may have recorded some tens of branches before it stops that.
+ */
+static void check_masked(bool kept)
+{
+	const unsigned int first = 1900, last = 2600, samples = 8;
+	long long masked = bts_counter("masked"), waited = bts_counter_or_0("kept");
+	struct tracee t = tracee_new();
+	size_t known = 0, marks = 0, want = 0;
+	unsigned int period;
+
+	allow_many_samples();
+	if (bts_config(t.pid, TRACE | KERNEL | ALLOC, RECORDS(ROOM), 0))
+		give_up("no trace");
+	for (period = first; period < last; period += 16) {
+		int fd = sample_branches(t.pid, period);
+		struct trace got = { };
+
+		tracee_do(&t, known_work, samples * period + 1);
+		close(fd);
+		trace_drain(t.pid, &got, ROOM);
+		want += samples * period;
+		known += known_branches(&got);
+		marks += trace_count(&got, X86_BTS_LOST);
+		trace_free(&got);
+	}
+	masked = bts_counter("masked") - masked;
+	waited = bts_counter_or_0("kept") - waited;
+	ok(masked > 0, "%lld PMIs have found LVTPC masked", masked);
+	ok(waited == (kept ? masked : 0), "%lld PMIs were kept meanwhile", waited);
+	ok(known == want && !marks && !bts_status(t.pid).gaps, "%zu of %zu branches, %zu marks",
+	   known, want, marks);
+	ok(!times_in_log("NMI received"), "each NMI was somebody's");
+	tracee_end(&t);
+}
+
 static void forever(unsigned long unused)
 {
 	for (;;)
@@ -241,32 +302,42 @@ static uint64_t debugctl_with_tr(void)
  * At most as many branches of known_work() may be missing as the emulator has damaged or dropped
  * records. Each X86_BTS_BRANCH must have X86_BTS_F_UNRELIABLE.
  */
-static void check_damaged(void)
+static void check_damaged_on(int cpu)
 {
 	const unsigned int room = 1000;
 	long long before = damaged_records(), damaged;
 	struct tracee t;
 	struct damage d;
-	uint64_t msr;
 
-	pin_to(0);
+	pin_to(cpu);
 	t = tracee_new();
 	d = run_damaged(&t, room);
 	damaged = damaged_records() - before;
 	ok(damaged > 50 && d.known < BRANCHES - 1 && d.known + damaged >= BRANCHES - 1,
-	   "%zu of %d branches, %lld records damaged", d.known, BRANCHES - 1, damaged);
+	   "CPU %d: %zu of %d branches, %lld records damaged", cpu, d.known, BRANCHES - 1,
+	   damaged);
 	ok(!d.unmarked, "%zu records are not marked", d.unmarked);
 	ok(!d.leaks, "%zu drains with an address of the kernel", d.leaks);
 	ok(d.stops >= d.known / (room + 320), "%zu stops", d.stops);
+	tracee_end(&t);
+}
+
+static void check_filter(bool used)
+{
+	struct tracee t;
+	uint64_t msr;
+
+	pin_to(0);
+	t = tracee_new();
 	/* Without SIGNAL, the tracee does not stop when the ring is full. */
-	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(room), 0))
+	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(1000), 0))
 		give_up("no trace");
 	tracee_begin(&t, forever, 0);
 	ptrace(PTRACE_CONT, t.pid, 0, 0);
 	pin_to(1);
 	msr = debugctl_with_tr();
-	ok((msr & DEBUGCTL_FILTERED) == DEBUGCTL_FILTERED,
-	   "the filter is still used: DEBUGCTL is %#llx", (unsigned long long)msr);
+	ok((msr & DEBUGCTL_FILTERED) == (used ? DEBUGCTL_FILTERED : DEBUGCTL_RECORDS),
+	   "the filter is %sused: DEBUGCTL is %#llx", used ? "" : "not ", (unsigned long long)msr);
 	kill(t.pid, SIGKILL);
 }
 
@@ -348,12 +419,16 @@ int main(int argc, char **argv)
 		check_sampled();
 	} else if (argc == 2 && !strcmp(argv[1], "together")) {
 		check_together();
-	} else if (argc == 2 && !strcmp(argv[1], "damaged")) {
-		check_damaged();
+	} else if (argc >= 2 && !strcmp(argv[1], "masked")) {
+		check_masked(argc > 2 && !strcmp(argv[2], "kept"));
+	} else if (argc >= 2 && !strcmp(argv[1], "damaged")) {
+		check_damaged_on(0);
+		check_damaged_on(1);
+		check_filter(argc == 2 || strcmp(argv[2], "no-filter"));
 	} else if (argc == 2 && !strcmp(argv[1], "stray")) {
 		check_stray();
 	} else {
-		give_up("silicon late|cleared|leftover|sampled|together|damaged|stray");
+		give_up("silicon late|cleared|leftover|sampled|together|masked|damaged|stray");
 	}
 	return finish();
 }

@@ -11,11 +11,17 @@ SILICON_RULE=
 PENTIUM4=kvm64,x-netburst=on,x-pmu2=off,x-bts-predicts=on
 PENTIUM4_EARLY=kvm32,model=2,-dtes64,-ds-cpl,x-netburst=on,x-pmu2=off,x-bts-predicts=on
 
+# A Core Duo has each erratum of BTS: a wrong source where the CPL changes if the filter by CPL is
+# used, garbage after SMIs, and records that are lost or garbage. This one has 64 bits.
+CORE_DUO=Penryn,model=14,x-bts-wrong-from=on,x-bts-smi=997,x-bts-damage=97
+
+# A model's errata are in no rule: the kernel must know the models that have them.
 declare -A SILICON=(
 	[once]=x-bts-pmi=crossed
 	[equal]=x-bts-pmi=equal
 	[kept]=x-bts-pmi=crossed,x-bts-pmi-kept=on
 	[late]=x-bts-pmi=crossed,x-bts-pmi-delay=100
-	[db]=x-db-clears-bts=on,x-freeze-clears-tr=on
+	[db]=x-db-clears-bts=on
+	[freeze]=x-freeze-clears-tr=on
 	[worst]=x-bts-pmi=equal,x-bts-pmi-delay=100,x-db-clears-bts=on,x-freeze-clears-tr=on,x-pmu-counts=on
 )

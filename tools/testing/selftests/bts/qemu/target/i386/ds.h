@@ -105,9 +105,10 @@ typedef struct X86BTSCounters {
     uint64_t wraps;     /* times bts_room() set the index to the base */
     uint64_t pmis;      /* PMIs of BTS that the APIC delivered when raised */
     uint64_t masked;    /* other PMIs of BTS: LVTPC masked, APIC off or missing */
+    uint64_t kept;      /* those of masked that wait until LVTPC is unmasked */
     uint64_t full;      /* records lost for lack of room: see bts_room() */
     uint64_t faults;    /* records lost as the store is inaccessible */
-    uint64_t garbled;   /* stored, but with a wrong source: see bts_damage() */
+    uint64_t garbled;   /* stored, but wrong: see x86_bts_damage() */
     uint64_t dropped;   /* records lost by x-bts-damage */
 } X86BTSCounters;
 
@@ -121,11 +122,13 @@ typedef struct X86DSConfig {
     uint32_t pmi_left;  /* such calls to a late PMI; 0: none, or by timer */
     struct QEMUTimer *pmi_timer;
     bool wrong_from;    /* see bts_from_wrong() */
-    uint32_t smi_every; /* records between two that raise an SMI; 0: no SMI */
+    uint32_t smi_every; /* average distance of SMIs, in records; 0: no SMI */
     uint32_t damage_every; /* records between two damages; 0: no damage */
     uint32_t to_smi;    /* records to store before the one that raises an SMI */
     uint32_t to_damage;
-    bool after_smi;     /* set by bts_smi(): see bts_damage() */
+    uint32_t seed;      /* of the random numbers of x86_bts_damage_realize() */
+    uint32_t random;    /* the last such number */
+    bool after_smi;     /* set by x86_bts_smi(): see x86_bts_damage() */
     bool damage_loses;  /* the last damage has lost a record, not garbled it */
     bool db_clears_bts; /* #DB clears TR and BTS as well */
     bool freeze_clears_tr; /* with FREEZE_LBRS_ON_PMI, PMIs clear TR */

@@ -57,6 +57,9 @@ static bool bts_pmi(X86CPU *cpu)
 {
     if (!x86_pmi_deliver(cpu)) {
         cpu->ds.count.masked++;
+        if (cpu->apic_state && apic_pmi_is_kept(cpu->apic_state)) {
+            cpu->ds.count.kept++;
+        }
         return false;
     }
     cpu->ds.count.pmis++;

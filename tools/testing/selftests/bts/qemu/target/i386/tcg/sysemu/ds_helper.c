@@ -50,9 +50,6 @@ enum {
 /* In BTS_FLAGS: the branch was predicted correctly. */
 #define BTS_PREDICTED   (1U << 4)
 
-/* An address of SMM code, as the source of a garbage record. */
-#define BTS_GARBAGE     0x38000
-
 /* Host pointers to guest memory, which may cross one page boundary. */
 typedef struct DSWindow {
     uint8_t *host[2];
@@ -158,6 +155,9 @@ static void bts_print(GString *out, const char *prefix, const char *name,
                            " full=%" PRIu64 " faults=%" PRIu64,
                            prefix, name, c->records, c->wraps, c->pmis,
                            c->masked, c->full, c->faults);
+    if (c->kept) {
+        g_string_append_printf(out, " kept=%" PRIu64, c->kept);
+    }
     if (c->garbled || c->dropped) {
         g_string_append_printf(out, " garbled=%" PRIu64 " dropped=%" PRIu64,
                                c->garbled, c->dropped);
@@ -182,6 +182,7 @@ static GString *bts_summary(const char *prefix)
         total.masked += c->masked;
         total.full += c->full;
         total.faults += c->faults;
+        total.kept += c->kept;
         total.garbled += c->garbled;
         total.dropped += c->dropped;
     }
@@ -226,56 +227,7 @@ static void bts_fault(CPUX86State *env, target_ulong addr)
 }
 
 /*
- * Unless damage_every is 0, lose or garble a record, by turns, and then spare
- * the next damage_every records. Also garble the first record after an SMI,
- * unless it is lost. To garble a record is to change *@from to BTS_GARBAGE.
- * Returns false if the record is lost.
- */
-static bool bts_damage(X86CPU *cpu, target_ulong *from)
-{
-    X86DSConfig *ds = &cpu->ds;
-    bool garbled = ds->after_smi;
-
-    ds->after_smi = false;
-    if (ds->damage_every && !ds->to_damage--) {
-        ds->to_damage = ds->damage_every;
-        ds->damage_loses = !ds->damage_loses;
-        if (ds->damage_loses) {
-            ds->count.dropped++;
-            return false;
-        }
-        garbled = true;
-    }
-    if (garbled) {
-        ds->count.garbled++;
-        *from = BTS_GARBAGE;
-    }
-    return true;
-}
-
 /*
- * Unless smi_every is 0, store smi_every records without an SMI, raise an SMI
- * after the record that follows, and begin anew. Only CPU 0 gets SMIs.
- */
-static void bts_smi(X86CPU *cpu)
-{
-    X86DSConfig *ds = &cpu->ds;
-    bool locked = qemu_mutex_iothread_locked();
-
-    if (!ds->smi_every || CPU(cpu)->cpu_index || ds->to_smi--) {
-        return;
-    }
-    ds->to_smi = ds->smi_every;
-    ds->after_smi = true;
-    if (!locked) {
-        qemu_mutex_lock_iothread();
-    }
-    cpu_interrupt(CPU(cpu), CPU_INTERRUPT_SMI);
-    if (!locked) {
-        qemu_mutex_unlock_iothread();
-    }
-}
-
 /*
  * If there is no room for a record at *@index, and BTINT is not set, wrap
  * *@index. Returns whether there is room at *@index afterwards.
@@ -320,7 +272,7 @@ static bool bts_store(CPUX86State *env, target_ulong from, target_ulong to)
         bts_fault(env, index);
         return false;
     }
-    if (!bts_damage(cpu, &from)) {
+    if (!x86_bts_damage(cpu, &from, &to)) {
         return false;
     }
     ds_put(record, BTS_FROM, size, from);
@@ -329,7 +281,7 @@ static bool bts_store(CPUX86State *env, target_ulong from, target_ulong to)
            cpu->ds.predicts && to <= from ? BTS_PREDICTED : 0);
     ds_write(&slot, record);
     cpu->ds.count.records++;
-    bts_smi(cpu);
+    x86_bts_smi(cpu);
 
     was = index;
     index += BTS_RECORD_FIELDS * size;
@@ -636,8 +588,7 @@ bool x86_ds_realize(X86CPU *cpu, Error **errp)
     }
     x86_pmu2_realize(cpu);
     cpu->ds.cpl_rule = chosen;
-    cpu->ds.to_smi = cpu->ds.smi_every;
-    cpu->ds.to_damage = cpu->ds.damage_every;
+    x86_bts_damage_realize(cpu);
 
     if (!has_ds(env) && (env->features[FEAT_1_ECX] &
                          (CPUID_EXT_DTES64 | CPUID_EXT_DSCPL))) {

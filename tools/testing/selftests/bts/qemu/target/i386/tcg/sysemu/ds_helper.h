@@ -33,6 +33,11 @@ bool x86_bts_pmi_raise(X86CPU *cpu);
 bool x86_bts_pmi_pass(X86CPU *cpu);
 void x86_bts_pmi_stopped(X86CPU *cpu);
 
+/* bts_damage.c */
+bool x86_bts_damage(X86CPU *cpu, target_ulong *from, target_ulong *to);
+void x86_bts_smi(X86CPU *cpu);
+void x86_bts_damage_realize(X86CPU *cpu);
+
 /* amd_pmu.c */
 X86MSRResult x86_amd_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val);
 X86MSRResult x86_amd_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val);
