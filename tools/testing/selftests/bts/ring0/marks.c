@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "common.h"
-#include "dump.h"
+#include "../guest/recorder.h"
+#include "../guest/dump.h"
 
 #define OWN	TRACEFS "/events/hw_branch/hw_branch/trigger"
 
