@@ -55,13 +55,13 @@ list_files()
 	fi
 }
 
-# Print the kernels that the series fits, the newest first.
+# Print the kernels that the series fits, the newest first: A or B.
 known_kernels()
 {
 	local dir
 	printf '%s' "$newest"
 	for dir in "$top"/series/compat/*/; do
-		[ ! -d "$dir" ] || printf ' %s' "$(basename "$dir")"
+		[ ! -d "$dir" ] || printf ' or %s' "$(basename "$dir")"
 	done
 }
 
@@ -200,6 +200,16 @@ read_series()
 			unclaimed+=("$f")
 		fi
 	done < <(tree_files)
+}
+
+# Print the number of patches that take files. An overlay may drop all files of a patch.
+count_patches()
+{
+	local p n=0
+	for p in "${patches[@]}"; do
+		[ -z "${takes[$p]}" ] || n=$((n + 1))
+	done
+	echo "$n"
 }
 
 want_part()

@@ -16,7 +16,7 @@
 /*
  * libelf maps files. If another process truncates such a file, reading the mapping raises
  * SIGBUS. All calls of libdw run in guarded(). On SIGBUS, on_bus_error() ends the call by
- * siglongjmp(). What the call has allocated by then may leak.
+ * siglongjmp(). The memory that the call has allocated may leak.
  */
 static sigjmp_buf cut_short;
 

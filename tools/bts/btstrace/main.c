@@ -117,7 +117,7 @@ static int replay(struct bt_session *s, const char *path, bool force)
 	}
 	signal(SIGBUS, on_cut);
 	/*
-	 * Without a filter, an output without BT_OUT_PLACES shows no functions. What it shows is
+	 * Without a filter, an output without BT_OUT_PLACES shows no functions. Such an output is
 	 * right even if programs have changed since.
 	 */
 	if ((s->filter || s->out->flags & BT_OUT_PLACES) &&

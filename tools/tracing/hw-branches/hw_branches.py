@@ -31,9 +31,12 @@ import re
 import subprocess
 import sys
 
-from drgn import FaultError, Program
-from drgn.helpers.linux.list import list_for_each_entry
-from drgn.helpers.linux.percpu import per_cpu
+try:
+    from drgn import FaultError, Program
+    from drgn.helpers.linux.list import list_for_each_entry
+    from drgn.helpers.linux.percpu import per_cpu
+except ImportError as error:
+    sys.exit("hw_branches.py: %s: install python3-drgn" % error)
 
 # The buffer of each CPU: 64 KiB for records of 24 bytes.
 RECORD = 24

@@ -285,7 +285,7 @@ static int lbr(int depth)
 {
 	plan(depth == 32 ? 4 : 3);
 	allow_many_samples();
-	ok(perf_period1() && read_all(), "what the victim does");
+	ok(perf_period1() && read_all(), "the branches of the victim");
 	ok(perf_lbr(depth), "perf record -b, %d entries", depth);
 	ok(perf_lbr_kernel(), "perf record -b, user and kernel");
 	if (depth == 32)

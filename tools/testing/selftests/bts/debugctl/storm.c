@@ -168,7 +168,7 @@ static void judge(const struct lab_report *report, bool kept, unsigned int runni
 	   counters->samples, counters->flips, counters->monitor_nmis);
 	ok(!report->copy_differs, "copy and MSR differ in %llu observations (%#llx, %#llx)",
 	   report->copy_differs, report->bad_copy, report->bad_msr);
-	ok(!report->lbr_differs == kept, "what an NMI wrote was lost in %llu observations",
+	ok(!report->lbr_differs == kept, "bits that an NMI wrote were lost in %llu observations",
 	   report->lbr_differs);
 }
 

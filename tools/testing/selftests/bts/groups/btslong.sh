@@ -19,20 +19,6 @@ millions() {
 	done
 }
 
-# judged_long user|kernel[-sampled] RECORDS NEED [ARGUMENT...]: the oracle compares a trace with
-# the emulator's log. The guest prints nothing for a long time, as the emulator logs each
-# instruction. NEED and ARGUMENT are for judge.
-judged_long() {
-	local before=$FAILED whose=${1%-sampled} sampled=() cpu=${WINDOW[-1]}
-
-	[ "$whose" = "$1" ] || sampled=(sampled) cpu+=,x-pmu-counts=on
-	traced "judged-$1" "${WINDOW[@]}" "$cpu" timeout=3000 stall=1500 -- \
-		judged "$whose" "$2" "${sampled[@]}"
-	judge "judged-$1" "branches=$2,$3" equal "${@:4}"
-	# The log is large: keep it only if a test failed.
-	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
-}
-
 judged() {
 	# Leave out entries into the kernel and returns: the trace has no entries, and its returns
 	# have no source.

@@ -111,7 +111,7 @@ lbr_fatal() {
 	lbr_program "$name" "$1" append="$append" -- die "$2"
 	nothing_else "$name" "$CRASH"
 	wrong=$(awk -v function_name="$3" -v least="$4" -v top="$5" \
-		-f "$B/ring0/lastbranch.awk" "$CASE_DIR/console")
+		-f "$B/lbr/lastbranch.awk" "$CASE_DIR/console")
 	echo "$wrong" >"$CASE_DIR/left"
 	wrong=$(grep -v '^#' <<<"$wrong")
 	if [ -z "$wrong" ]; then

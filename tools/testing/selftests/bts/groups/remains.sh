@@ -100,7 +100,7 @@ boot_and_reboot() {
 remains_reboot() {
 	local what
 
-	need_lab "$B/ring0/remains-lab" bts_remains patched "$REMAINS"
+	need_lab "$B/remains/lab" bts_remains patched "$REMAINS"
 	boot_and_reboot panic before="$LAB" expect=splat -- remains panic bts
 	nothing_else panic "$CRASH"
 	came_to_end panic

@@ -267,6 +267,7 @@ ring0_crashes() {
 		fatal forced panic bts_crash_panic 2 append=panic_force_cpu=1
 		fatal forced-nmi nmipanic bts_crash_nmi_panic 2 append=panic_force_cpu=1
 		forced_away
+		asked_for
 	fi
 	crashing panics smp=2 -- crash die panics
 	judge_trace panics bts_crash_panic 2 1
@@ -294,6 +295,21 @@ forced_away() {
 		pass forced-away.once
 	else
 		fail forced-away.once "the other CPU printed branches, too (see $CASE_DIR/console)"
+	fi
+}
+
+# With the bit `branches` in panic_sys_info, a panic must print the branches of the other CPUs, too,
+# after those of its own CPU. 6.12 has no panic_sys_info.
+asked_for() {
+	local order
+
+	crashing sys-info smp=2 append=sysctl.kernel.panic_sys_info=branches -- crash end panic
+	order=$(grep -oE 'Kernel panic|Last branches of CPU [01]| <- ' "$CASE_DIR/console" |
+		uniq | paste -sd,)
+	if [ "$order" = "Kernel panic,Last branches of CPU 0, <- ,Last branches of CPU 1, <- " ]; then
+		pass sys-info.order
+	else
+		fail sys-info.order "printed in this order: $order (see $CASE_DIR/console)"
 	fi
 }
 

@@ -4,8 +4,8 @@
 
 # shellcheck source=silicon.sh
 . "$B/groups/silicon.sh"
-# shellcheck source=btslong.sh
-. "$B/groups/btslong.sh"
+# shellcheck source=shared/oracle.sh
+. "$B/groups/shared/oracle.sh"
 
 # The oracle compares what a crash on a Pentium 4 prints with the emulator's log. --netburst tells
 # the oracle the layout of that processor's DEBUGCTL.

@@ -4,10 +4,10 @@
 
 # shellcheck source=step.sh
 . "$B/groups/step.sh"
-# shellcheck source=tool.sh
-. "$B/groups/tool.sh"
-# shellcheck source=stress.sh
-. "$B/groups/stress.sh"
+# shellcheck source=shared/tool.sh
+. "$B/groups/shared/tool.sh"
+# shellcheck source=shared/stress.sh
+. "$B/groups/shared/stress.sh"
 
 # The programs of group ptracerules.
 without_ptracerules() {

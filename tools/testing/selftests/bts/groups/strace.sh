@@ -36,7 +36,7 @@ group_strace() {
 	stock=$STRACE_TREE
 	need_strace patched
 	strace_warnings "$stock" "$STRACE_TREE"
-	check suite -- "$B/tool/stracesuite.sh" "$stock" "$STRACE_TREE"
+	check suite -- "$B/strace/suite.sh" "$stock" "$STRACE_TREE"
 	say "$(grep -E '^# (before|after): ' "$CASE_DIR/ktap" | sed 's/^#/      /')"
 	strace_live "$STRACE_TREE"
 }

@@ -7,14 +7,8 @@
 # and --rounds events of each race, must complete in --seconds each.
 # STRESS_PARTS selects some of the parts of this group.
 
-# Have the slab allocator record the caller that allocated each object of the caches kmalloc-*.
-OWNERS='append=slub_debug=U,kmalloc-*'
-
-# stressed CASE SECONDS [KEY=VALUE...] -- PROG [ARG...]: boot a PROG that runs for up to SECONDS.
-stressed() {
-	boot "$1" kernel=patched config="$CONFIG" abort=1 timeout=$((2 * $2 + 120)) stall=120 \
-		with="again fuzz fuzz_32" "$OWNERS" "${@:3}"
-}
+# shellcheck source=shared/stress.sh
+. "$B/groups/shared/stress.sh"
 
 # Repeat each run of the file stress/seeds: these have found bugs.
 stress_seeds() {

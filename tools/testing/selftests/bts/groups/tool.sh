@@ -2,6 +2,9 @@
 # tool: btstrace: unit tests, and what it shows of known, crashing and hostile programs
 # shellcheck shell=bash
 
+# shellcheck source=shared/tool.sh
+. "$B/groups/shared/tool.sh"
+
 # units VARIANT KEY=VALUE...: build btstrace with these variables of make, and run its unit tests.
 units() {
 	local variant=$1 unit
@@ -19,12 +22,6 @@ other_compiler() {
 	pass clang
 	# This test reads debug information, and that of clang is different.
 	check clang-unit_space -- env -C "$BTSTRACE/test" "$BTSTRACE/test/unit_space"
-}
-
-# tool_boot CASE [KEY=VALUE...] -- PROG [ARG...]: boot, and pass btstrace and test/record to PROG.
-tool_boot() {
-	boot "$1" kernel=patched config="$CONFIG" mem=1024 stall=300 timeout=400 \
-		with="walk walk_32" before="$BTSTRACE/btstrace $BTSTRACE/test/record" "${@:2}"
 }
 
 # Record a program, and compare branches of its own code with objdump: the kind, and the target of a

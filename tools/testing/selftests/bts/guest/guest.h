@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * For test programs: KTAP on standard output, and, in the guest, the emulator's monitor through the
- * control port. The programs of the kselftest also run outside the guest.
+ * control port. The programs of the kselftest also run outside the guest. Programs whose tests need
+ * a fresh process each use kselftest_harness.h instead, by ptrace/harness.h: the tests of the other
+ * programs depend on each other, as they change the state of the guest.
  */
 #ifndef BTS_GUEST_H
 #define BTS_GUEST_H

@@ -2,8 +2,23 @@
 # SPDX-License-Identifier: GPL-2.0
 # Run the bare-metal test once with each set of options for run.sh that matrix() prints.
 # Prints a line for each boot, and for a boot that fails, its output without the checks that passed.
-# Usage: all.sh QEMU [JOBS]; environment as for run.sh.
 
+usage() {
+	cat <<-END
+	usage: all.sh QEMU [JOBS]
+	Runs the bare-metal test once with each set of options of run.sh that matters.
+	  QEMU   the emulator, with the Debug Store of qemu/
+	  JOBS   number of boots at a time (default 2)
+	Environment: O, QEMU_L and CC, as for run.sh.
+	END
+}
+
+case ${1:-} in
+-h | --help)
+	usage
+	exit 0
+	;;
+esac
 here=$(dirname "$(readlink -f "$0")")
 qemu=${1:-} jobs=${2:-2}
 [ -x "$qemu" ] || { echo "metal/all.sh: '$qemu' is no QEMU; say: all.sh QEMU [JOBS]" >&2; exit 2; }

@@ -73,23 +73,3 @@ GUEST_PROGS += ptrace/silicon
 silicon_SRCS := ptrace/silicon.c guest/tracee.c guest/debugctl.c $(SYSTEM) guest/walk.c \
 	guest/walk.S
 silicon_CFLAGS = $(PTRACE_BTS_UAPI)
-
-# Programs of groups step and steplong.
-GUEST_PROGS += ptrace/rewrites
-rewrites_SRCS := ptrace/rewrites.c guest/tracee.c
-rewrites_CFLAGS = $(PTRACE_BTS_UAPI)
-GUEST_PROGS += ptrace/invisible
-GUEST_PROGS_32 += ptrace/invisible
-GUEST_PROGS_X32 += ptrace/invisible
-invisible_SRCS := ptrace/invisible.c ptrace/invisible_ways.S guest/tracee.c
-invisible_CFLAGS = $(PTRACE_BTS_UAPI) -no-pie
-GUEST_PROGS += ptrace/odd
-GUEST_PROGS_32 += ptrace/odd
-odd_SRCS := ptrace/odd.c ptrace/odd.S guest/tracee.c $(SYSTEM)
-odd_CFLAGS = $(PTRACE_BTS_UAPI) -no-pie
-GUEST_PROGS += ptrace/twice
-twice_SRCS := ptrace/twice.c guest/tracee.c
-twice_CFLAGS = $(PTRACE_BTS_UAPI)
-# A program that `twice` traces.
-GUEST_PROGS += ptrace/unusual
-unusual_SRCS := ptrace/unusual.c guest/workload.c guest/sequence.S guest/faults.S

@@ -187,7 +187,7 @@ static void test_working(void)
 	usleep(200000);
 	ok(!found->answered, "its tracer dies while it works: it works on");
 	fd = open(FIFO, O_WRONLY | O_NONBLOCK);
-	ok(fd >= 0, "what it waits for comes");
+	ok(fd >= 0, "the file that it waits for is opened");
 	ok(all_given_back(), "then all is given back");
 	/* The owner may not have been scheduled yet. */
 	while (!found->answered && tries--)

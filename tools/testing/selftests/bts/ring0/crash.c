@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "common.h"
-#include "dump.h"
+#include "../guest/recorder.h"
+#include "../guest/dump.h"
 
 static bool good(const struct dump *d, int cpu, int traces)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "common.h"
+#include "../guest/recorder.h"
 
 static const struct {
 	const char *name;

@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-#include "common.h"
+#include "../guest/recorder.h"
 
 #define LEAST	4	/* branches of a CPU */
 

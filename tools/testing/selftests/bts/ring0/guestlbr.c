@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common.h"
+#include "../guest/recorder.h"
 #include "../guest/lbrs.h"
 
 #define GUEST_CPU	1

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 
 #include "../guest/tracee.h"
-#include "common.h"
-#include "dump.h"
+#include "../guest/recorder.h"
+#include "../guest/dump.h"
 
 #define TERMINAL	"/dev/bts_kdb"
 

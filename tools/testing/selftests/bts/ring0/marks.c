@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "common.h"
-#include "dump.h"
+#include "../guest/recorder.h"
+#include "../guest/dump.h"
 
 #define OWN	TRACEFS "/events/hw_branch/hw_branch/trigger"
 
@@ -162,7 +162,7 @@ static void test_module(void)
 	must(DEVICE, "mark");
 	seen = look();
 	must(MARK, "!branches");
-	ok(led_to_mark(&seen, 1), "what comes by while all is frozen does not count");
+	ok(led_to_mark(&seen, 1), "an event while all CPUs are frozen does not count");
 	must_set("nr", "100");
 	nr = 100;
 	seen = with("branches:1", "mark", 1);

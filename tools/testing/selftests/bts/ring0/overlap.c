@@ -16,8 +16,8 @@
 #include <time.h>
 
 #include "../guest/tracee.h"
-#include "common.h"
-#include "dump.h"
+#include "../guest/recorder.h"
+#include "../guest/dump.h"
 
 #define RACES	"/dev/bts_races"
 /* The file that enables the event bts_crash_mark. */

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 
 #include "../guest/handover.h"
-#include "common.h"
-#include "dump.h"
+#include "../guest/recorder.h"
+#include "../guest/dump.h"
 
 #define PAGE	4096
 

@@ -4,7 +4,7 @@
  *
  *   recorded SOURCE PROGRAM [ARGUMENT...]	SOURCE: bts or lbr
  */
-#include "common.h"
+#include "../guest/recorder.h"
 
 int main(int argc, char **argv)
 {

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "../guest/labs/bts/lab.h"
-#include "common.h"
+#include "../guest/recorder.h"
 
 #define LAB_DEVICE	"/dev/bts_lab"
 #define KERNEL_TEXT	0xffffffff80000000ull

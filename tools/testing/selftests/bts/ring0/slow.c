@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "common.h"
-#include "dump.h"
+#include "../guest/recorder.h"
+#include "../guest/dump.h"
 
 /* Each message takes at least @ms milliseconds. */
 static void delay_messages(const char *ms)

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "common.h"
+#include "../guest/recorder.h"
 
 #define DEVICE	"/dev/bts_crash"
 

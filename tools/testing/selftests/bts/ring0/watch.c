@@ -14,7 +14,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#include "common.h"
+#include "../guest/recorder.h"
 
 #define DEVICE	"/dev/bts_crash"
 #define OBJECT	"/sys/module/bts_crash/parameters/object"

@@ -7,8 +7,6 @@ $(foreach p,$(TOOLS),$(eval $(notdir $(p))_SRCS := $(p).c tool/run.c))
 toolread_SRCS += guest/peer.c
 toolread_CFLAGS = $(PTRACE_BTS_UAPI)
 
-GUEST_PROGS += tool/straced
-
 # Dynamically linked programs. The bench copies some of them with their libraries into the guest.
 HOST_PROGS += tool/shapes tool/stripped tool/crashes tool/crashesxx tool/loop \
 	tool/repeat tool/madeup

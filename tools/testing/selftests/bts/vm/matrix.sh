@@ -3,7 +3,7 @@
 # vmtest.sh matrix: run vmtest.sh test for rows of the file matrix.
 
 MATRIX=()	# lines of the table of results
-WALKED=0	# number of rows that were run
+ROWS_RUN=0	# number of rows that were run
 
 # each_configuration FUNCTION: call FUNCTION NAME CONFIGURATION OPTIONS GROUPS for each row.
 each_configuration() {
@@ -26,20 +26,20 @@ matrix_line() {
 	MATRIX+=("$line")
 }
 
-# walk_row NAME CONFIGURATION OPTIONS GROUPS: run vmtest.sh test for a row that is wanted, unless
+# run_row NAME CONFIGURATION OPTIONS GROUPS: run vmtest.sh test for a row that is wanted, unless
 # its configuration is '-'.
-walk_row() {
+run_row() {
 	local name=$1 config=$2 options groups log start=$SECONDS status=0 last
 
 	[ ${#WANTED[@]} -eq 0 ] || [[ " ${WANTED[*]} " = *" $name "* ]] || return 0
 	if [ "$config" = - ]; then
-		matrix_line "$name" - - - - - "not walked: $3"
+		matrix_line "$name" - - - - - "not run: $3"
 		return
 	fi
 	[ "$3" = - ] || read -ra options <<<"$3"
 	read -ra groups <<<"$4"
 	log=$MATRIX_LOGS/$name
-	WALKED=$((WALKED + 1))
+	ROWS_RUN=$((ROWS_RUN + 1))
 	step "$name: $4" "$B/vmtest.sh" test --config "$config" "${options[@]}" \
 		"${MATRIX_OPTIONS[@]}" "${groups[@]}" >"$log" 2>&1 || status=$?
 	last=$(tail -n 1 "$log")
@@ -77,8 +77,8 @@ cmd_matrix() {
 	MATRIX_LOGS=$CACHE/log/matrix
 	mkdir -p "$MATRIX_LOGS" || die "cannot write $MATRIX_LOGS: set BTS_CACHE to a directory of your own"
 	set_traps
-	each_configuration walk_row
+	each_configuration run_row
 	printf '%-10s %-9s %7s %7s %7s %7s  %s\n' name config passed failed skipped seconds groups
 	printf '%s\n' "${MATRIX[@]}"
-	[ "$FAILED" -eq 0 ] && [ "$WALKED" -gt 0 ]
+	[ "$FAILED" -eq 0 ] && [ "$ROWS_RUN" -gt 0 ]
 }

@@ -39,7 +39,7 @@ survived() {
 judge_trace() {
 	local wrong
 
-	wrong=$(awk -v function_name="$2" -v cpus="$3" -v all="${4:-0}" -f "$B/ring0/dump.awk" "$CASE_DIR/console")
+	wrong=$(awk -v function_name="$2" -v cpus="$3" -v all="${4:-0}" -f "$B/groups/shared/dump.awk" "$CASE_DIR/console")
 	if [ -z "$wrong" ]; then
 		pass "$1.trace"
 	else

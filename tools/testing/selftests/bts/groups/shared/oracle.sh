@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 # The oracle, which compares records of branches with what the emulator has executed.
 
+# shellcheck source=boots.sh
+. "$B/groups/shared/boots.sh"
+
 # The emulator is slow while it logs each instruction. With a clock that follows real time, the
 # guest would mostly handle timer interrupts. With 64 ns for each instruction, there is time for
 # work, however slow the host is.
@@ -33,3 +36,17 @@ judge() {
 # Keys of boot for a trace that the oracle checks. With SMAP, far returns in user mode fail in QEMU
 # 7.2. With ERMS, the kernel uses REP MOVSB and REP STOSB, and the log would have each iteration.
 WINDOW=("${SLOW_CLOCK[@]}" pti=off "cpu=$CPU,-smap,-erms")
+
+# judged_long user|kernel[-sampled] RECORDS NEED [ARGUMENT...]: the oracle compares a trace with
+# the emulator's log. The guest prints nothing for a long time, as the emulator logs each
+# instruction. NEED and ARGUMENT are for judge.
+judged_long() {
+	local before=$FAILED whose=${1%-sampled} sampled=() cpu=${WINDOW[-1]}
+
+	[ "$whose" = "$1" ] || sampled=(sampled) cpu+=,x-pmu-counts=on
+	traced "judged-$1" "${WINDOW[@]}" "$cpu" timeout=3000 stall=1500 -- \
+		judged "$whose" "$2" "${sampled[@]}"
+	judge "judged-$1" "branches=$2,$3" equal "${@:4}"
+	# The log is large: keep it only if a test failed.
+	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Crash, and parse what the branch flight recorder prints after a crash, by sysrq, and in kdb. */
-#ifndef BTS_RING0_DUMP_H
-#define BTS_RING0_DUMP_H
+#ifndef BTS_DUMP_H
+#define BTS_DUMP_H
 
 #include <stdbool.h>
 #include <sys/types.h>

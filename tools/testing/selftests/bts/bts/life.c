@@ -338,7 +338,7 @@ static void test_end(void)
 	ok(!err, "killed, and its trace is cleared: %s", strerror(-err));
 	lab_must(fd, LAB_DESTROY, NULL);
 	ok(lab_do(fd, LAB_DESTROY, NULL) == -ENXIO, "destroyed only once");
-	ok(lab_do(fd, LAB_START, NULL) == -ESRCH, "who is gone cannot be traced");
+	ok(lab_do(fd, LAB_START, NULL) == -ESRCH, "a task that has ended cannot be traced");
 	lab_read(fd, &got);
 	close(fd);
 	passes = 20;

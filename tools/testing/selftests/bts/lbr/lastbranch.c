@@ -22,8 +22,8 @@
 #include <linux/perf_event.h>
 #include <sys/wait.h>
 
-#include "common.h"
-#include "dump.h"
+#include "../guest/recorder.h"
+#include "../guest/dump.h"
 #include "../guest/lbrs.h"
 
 #define GIVEN_UP	"lbr (given up to perf)"

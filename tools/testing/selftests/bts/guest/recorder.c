@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <poll.h>
 
-#include "common.h"
+#include "recorder.h"
 
 int set(const char *name, const char *text)
 {

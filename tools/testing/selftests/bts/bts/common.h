@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Shared by the programs in layer/. */
+/* Shared by the programs in this directory. */
 #ifndef BTS_LAYER_COMMON_H
 #define BTS_LAYER_COMMON_H
 

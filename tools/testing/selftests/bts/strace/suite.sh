@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# stracesuite.sh STOCK PATCHED: run the tests of strace's own suite that PATCHED/tests.list
+# suite.sh STOCK PATCHED: run the tests of strace's own suite that PATCHED/tests.list
 # names, in the source tree PATCHED and, if STOCK has the test, in STOCK. A test that fails in
 # both trees tells nothing about the patch, and counts as skipped. A test that skips itself in
 # PATCHED counts as skipped if it skips itself in STOCK, too, or if STOCK does not have it. All

@@ -15,7 +15,7 @@
 
 #include <asm/ptrace_bts.h>
 
-#include "common.h"
+#include "../guest/recorder.h"
 
 #define CALLS	100
 #define ROOM	10000

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "common.h"
+#include "../guest/recorder.h"
 
 #define NEVER	(1ULL << 40)
 #define MOST	1000

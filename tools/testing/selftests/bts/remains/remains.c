@@ -21,8 +21,8 @@
 
 #include <linux/watchdog.h>
 
-#include "common.h"
-#include "dump.h"
+#include "../guest/recorder.h"
+#include "../guest/dump.h"
 
 #define LAST_BOOT	"last_boot"
 #define WATCHDOG	"/dev/watchdog"

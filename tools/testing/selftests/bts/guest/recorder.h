@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shared by most programs in this directory. The recorder is the branch flight recorder, whose
- * files are in RECORDER. A freeze stops its recording and keeps the branches. A thaw resumes
- * recording.
+ * For tests of the recorder, which is the branch flight recorder. Its files are in RECORDER. A
+ * freeze stops its recording and keeps the branches. A thaw resumes recording.
  */
-#ifndef BTS_RING0_COMMON_H
-#define BTS_RING0_COMMON_H
+#ifndef BTS_RECORDER_H
+#define BTS_RECORDER_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../guest/guest.h"
-#include "../guest/system.h"
+#include "guest.h"
+#include "system.h"
 
 #define TRACEFS		"/sys/kernel/tracing"
 #define RECORDER	TRACEFS "/hw_branches"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <sys/wait.h>
 
-#include "common.h"
+#include "recorder.h"
 #include "dump.h"
 
 unsigned long long bad_address = 0xb75;

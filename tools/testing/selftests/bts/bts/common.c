@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared by the programs in layer/. */
+/* Shared by the programs in this directory. */
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
