@@ -246,6 +246,8 @@ size_t arch_hw_branches_boot_size(void);
  * early_initcall.
  */
 void arch_hw_branches_boot_use(unsigned int cpu, void *memory);
+/* Erase the branches in the memory of a CPU. The hardware may still write to the memory. */
+void arch_hw_branches_boot_erase(void *memory);
 /*
  * Read the branches that another boot has left in the memory of a CPU, the newest first. The memory
  * may be corrupt. @out has room for arch_hw_branches_boot_most() branches. Return the number of

@@ -112,6 +112,7 @@ struct hw_branches_match {
 
 int hw_branches_count_newer(int cpu, struct hw_branches_match top);
 int hw_branches_newer_than_stop(int cpu);
+void hw_branches_print_given_up(hw_branches_printf print);
 void hw_branches_dump(hw_branches_printf print, int cpu, int since);
 void hw_branches_print_cpus(hw_branches_printf print, const struct cpumask *cpus, int self,
 			    bool crash, u32 nr);

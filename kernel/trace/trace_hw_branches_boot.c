@@ -6,7 +6,7 @@
  * memory records there. If the branches are in registers, a freeze copies them to this memory. If
  * the machine is reset, the memory keeps its contents and the next boot reserves the same memory,
  * that boot can copy it before it is used again. Only the first open of last_boot finds the copy.
- * An orderly reboot or kexec leaves no branches, unless the kernel crashes while it shuts down the
+ * An orderly reboot or kexec erases the branches, unless the kernel crashes while it shuts down the
  * devices.
  *
  * The memory may contain anything. So each size, number or index in it is checked before it is used
@@ -140,24 +140,31 @@ static bool __init hw_branches_boot_is_same(const struct hw_branches_boot_head *
 	hw_branches_boot_get_build_id(build_id);
 
 	return memchr_inv(build_id, 0, sizeof(build_id)) &&
-	       !memcmp(build_id, head->build_id, sizeof(build_id));
+	       !memcmp(build_id, head->build_id, sizeof(build_id)) &&
+	       head->end - head->text == (unsigned long)_end - (unsigned long)_stext;
 }
 
 /*
  * The previous boot had the same kernel, perhaps at another address: change each word in the
  * memory of the CPUs that is an address in the image of that kernel to the address in this kernel.
+ * Any other word that is an address in the image of this kernel was no address of that kernel:
+ * overwrite it. Printed as an address of this kernel, it could show where this kernel is, as the
+ * memory may contain anything.
  */
 static void __init hw_branches_boot_relocate(struct hw_branches_boot_head *left, u64 size)
 {
 	unsigned long *word = (void *)left + HW_BRANCHES_BOOT_HEAD;
 	unsigned long *end = (void *)left + size;
-	unsigned long moved = (unsigned long)_stext - (unsigned long)left->text;
+	unsigned long text = left->text, image = _end - _stext;
 
 	for (; word < end; word++) {
-		if (*word >= left->text && *word < left->end)
-			*word += moved;
+		if (*word - text < image)
+			*word += (unsigned long)_stext - text;
+		else if (*word - (unsigned long)_stext < image)
+			*word = -1;
 	}
 	left->text = (unsigned long)_stext;
+	left->end = (unsigned long)_end;
 }
 
 static void __init hw_branches_boot_copy(const struct hw_branches_boot_head *head)
@@ -175,14 +182,15 @@ static void __init hw_branches_boot_copy(const struct hw_branches_boot_head *hea
 }
 
 /*
- * Let this boot keep its branches in the memory. Write the magic number and the checksum last: if
- * the machine is reset before, the next boot finds nothing.
+ * Erase the memory, and let this boot keep its branches there. Write the magic number and the
+ * checksum last: if the machine is reset before, the next boot finds nothing.
  */
-static void __init hw_branches_boot_use(struct hw_branches_boot_head *head)
+static void __init hw_branches_boot_use(struct hw_branches_boot_head *head, size_t size)
 {
 	unsigned int cpu;
 
-	memset(head, 0, HW_BRANCHES_BOOT_HEAD);
+	/* The previous boot may have had more CPUs. */
+	memset(head, 0, size);
 	head->version = HW_BRANCHES_BOOT_VERSION;
 	head->cpus = nr_cpu_ids;
 	head->cpu_size = arch_hw_branches_boot_size();
@@ -195,6 +203,29 @@ static void __init hw_branches_boot_use(struct hw_branches_boot_head *head)
 	head->sum = hw_branches_boot_sum(head);
 	hw_branches_boot_memory = head;
 }
+
+/*
+ * Called in an orderly reboot, halt, power-off or kexec (except a kexec that returns), after the
+ * devices were shut down: erase the branches, for whatever runs next. The hardware still records to
+ * the memory if it did so before, so the branches of the rest of the shutdown may stay there. If
+ * the kernel crashes while it shuts down the devices, this function is not called.
+ */
+static void hw_branches_boot_forget(void *unused)
+{
+	unsigned int cpu;
+
+	WRITE_ONCE(hw_branches_boot_memory->magic, 0);
+	for_each_possible_cpu(cpu)
+		arch_hw_branches_boot_erase(hw_branches_boot_cpu(hw_branches_boot_memory, cpu));
+}
+
+static const struct syscore_ops hw_branches_boot_syscore_ops = {
+	.shutdown	= hw_branches_boot_forget,
+};
+
+static struct syscore hw_branches_boot_syscore = {
+	.ops = &hw_branches_boot_syscore_ops,
+};
 
 /*
  * Copy the branches of the previous boot, and let this boot use the memory. Called before other
@@ -212,12 +243,19 @@ static int __init hw_branches_boot_early(void)
 	if (size < need || !PAGE_ALIGNED(start)) {
 		pr_warn("reserve_mem: hw_branches needs %llu KiB, aligned to %lu\n",
 			need / 1024, PAGE_SIZE);
+		/* Erase the branches of an earlier boot, which may have had fewer CPUs. */
+		memset(phys_to_virt(start), 0, size);
 		return 0;
 	}
 	head = phys_to_virt(start);
 	if (hw_branches_boot_valid(head, size))
 		hw_branches_boot_copy(head);
-	hw_branches_boot_use(head);
+	hw_branches_boot_use(head, size);
+	/*
+	 * The shutdown functions are called in reverse order. So hw_branches_boot_forget() is
+	 * called when no CPU saves last branch records any more.
+	 */
+	register_syscore(&hw_branches_boot_syscore);
 
 	return 0;
 }
@@ -304,24 +342,6 @@ core_initcall(hw_branches_boot_watch_modules);
 #endif
 
 /*
- * Called in an orderly reboot, halt, power-off or kexec (except a kexec that returns), after the
- * devices were shut down: let the next boot find nothing. If the kernel crashes while it shuts down
- * the devices, this function is not called.
- */
-static void hw_branches_boot_forget(void *unused)
-{
-	WRITE_ONCE(hw_branches_boot_memory->magic, 0);
-}
-
-static const struct syscore_ops hw_branches_boot_syscore_ops = {
-	.shutdown	= hw_branches_boot_forget,
-};
-
-static struct syscore hw_branches_boot_syscore = {
-	.ops = &hw_branches_boot_syscore_ops,
-};
-
-/*
  * last_boot: the branches of the previous boot. Only the first open finds them.
  */
 
@@ -392,6 +412,9 @@ hw_branches_boot_find_module(const struct hw_branches_boot_head *left, u64 addre
 	int i;
 
 	for (i = 0; i < HW_BRANCHES_BOOT_MODULES; i++, entry++) {
+		/* The area of modules is smaller than such a size: the entry was overwritten. */
+		if (entry->size > MODULES_END - MODULES_VADDR)
+			continue;
 		if (entry->start && address - entry->start < entry->size)
 			return entry;
 	}
@@ -410,12 +433,12 @@ static void hw_branches_boot_name(struct seq_file *m, u64 address)
 		seq_puts(m, "user mode");
 	else if (hw_branches_boot_same && core_kernel_text(address))
 		seq_printf(m, "%pS", (void *)(unsigned long)address);
+	else if (hw_branches_boot_same && address >= left->text && address < left->end)
+		/* In freed init text or in data, for example. Do not show where this kernel is. */
+		seq_printf(m, "_stext+%#llx", address - left->text);
 	else if (module)
 		seq_printf(m, "%#llx [%*pE]", address - module->start,
 			   (int)strnlen(module->name, sizeof(module->name)), module->name);
-	else if (hw_branches_boot_same && address >= left->text && address < (unsigned long)_end)
-		/* In freed init text or in data, for example. Do not show where this kernel is. */
-		seq_printf(m, "_stext+%#llx", address - left->text);
 	else
 		seq_printf(m, "%#llx", address);
 }
@@ -509,7 +532,6 @@ static int __init hw_branches_boot_init(void)
 	if (hw_branches_dir)
 		trace_create_file("last_boot", TRACE_MODE_READ, hw_branches_dir, NULL,
 				  &hw_branches_boot_fops);
-	register_syscore(&hw_branches_boot_syscore);
 
 	return 0;
 }

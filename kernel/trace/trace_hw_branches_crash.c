@@ -51,14 +51,17 @@ static void hw_branches_print_old(void)
 /*
  * Print the branches of @cpu after a crash, and if hw_branches_crash_all is true, those of the
  * other CPUs. Called after hw_branches_claim_dump() has returned true for @cpu. @since is that of
- * hw_branches_dump_cpu(). If @recorded is false, test whether the branches may be older.
+ * hw_branches_dump_cpu(). If @recorded is false, test whether the branches may be older, and
+ * whether there are none.
  */
 static void hw_branches_print_crash(int cpu, int since, bool recorded)
 {
 	u32 nr = READ_ONCE(hw_branches_crash_nr);
 
-	if (!recorded)
+	if (!recorded) {
 		hw_branches_print_old();
+		hw_branches_print_given_up(hw_branches_log);
+	}
 	hw_branches_dump_cpu(hw_branches_log, cpu, since, nr);
 	if (READ_ONCE(hw_branches_crash_all))
 		hw_branches_print_cpus(hw_branches_log, cpu_possible_mask, cpu, true, nr);
@@ -103,7 +106,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 		 */
 		fault.any = true;
 		since = hw_branches_count_newer(cpu, fault);
-	} else if (!recorded && !old) {
+	} else if (!recorded && !old && !arch_hw_branches_given_up()) {
 		hw_branches_log(NULL, "CPU %d has not recorded its crash, or lost it since\n",
 				cpu);
 	}
@@ -250,6 +253,7 @@ void hw_branches_report_lockup_print(int cpu, bool first)
 		hw_branches_print_old();
 	else
 		hw_branches_print_frozen();
+	hw_branches_print_given_up(hw_branches_log);
 	hw_branches_print_cpus(hw_branches_log, cpumask_of(cpu), -1, true, nr);
 	if (READ_ONCE(hw_branches_crash_all))
 		hw_branches_print_cpus(hw_branches_log, cpu_possible_mask, cpu, true, nr);

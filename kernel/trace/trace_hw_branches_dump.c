@@ -326,6 +326,16 @@ void hw_branches_log(struct seq_file *unused, const char *fmt, ...)
 }
 
 /**
+ * hw_branches_print_given_up - print a line if no branches are recorded because of perf
+ * @print: the function that prints
+ */
+void hw_branches_print_given_up(hw_branches_printf print)
+{
+	if (arch_hw_branches_given_up())
+		print(NULL, "perf has the hardware: no branches are recorded\n");
+}
+
+/**
  * hw_branches_dump - print the last branches of all CPUs that are frozen
  * @print: the function that prints
  * @cpu: the CPU to print first
@@ -335,6 +345,7 @@ void hw_branches_dump(hw_branches_printf print, int cpu, int since)
 {
 	u32 nr = READ_ONCE(hw_branches_nr);
 
+	hw_branches_print_given_up(print);
 	hw_branches_dump_cpu(print, cpu, since, nr);
 	hw_branches_print_cpus(print, cpu_possible_mask, cpu, false, nr);
 }

@@ -6,7 +6,7 @@
  * BTS are in that memory. So the branches up to a reset can be read after the reset, even if the
  * kernel did not notice that the reset was about to come. Last branch records are in registers. A
  * reset may clear them, and the next boot does not read them. So they are copied to the reserved
- * memory when their CPU is frozen, for example in a crash. An orderly reboot or kexec discards the
+ * memory when their CPU is frozen, for example in a crash. An orderly reboot or kexec erases the
  * branches of both kinds.
  *
  * If BTS also traces a task, the records of a CPU on which this task runs are moved from the buffer
@@ -17,6 +17,7 @@
 #include <linux/init.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include <asm/hw_branches.h>
@@ -50,6 +51,18 @@ void __init arch_hw_branches_boot_use(unsigned int cpu, void *memory)
 
 	hw_branches_lbr_use_memory(cpu, &slot->lbr);
 	bts_ds_boot_use(cpu, &slot->bts);
+}
+
+/*
+ * Leave the Debug Store as it is: the hardware may still use it. It has the addresses of the buffer,
+ * and no branches.
+ */
+void arch_hw_branches_boot_erase(void *memory)
+{
+	struct hw_branches_boot_slot *slot = memory;
+
+	memset(&slot->lbr, 0, sizeof(slot->lbr));
+	memset(slot->bts.buffer, 0, sizeof(slot->bts.buffer));
 }
 
 /*

@@ -2,10 +2,10 @@
 /*
  * Last branch records (LBR) as a source of the branch flight recorder
  *
- * The processor keeps the newest branches in registers, almost without overhead: 64 at most, and
- * 32 or fewer on many processors. The code that finds out that an exception is fatal may make
- * more branches than that. So asm/hw_branches.h stops recording at the entry of most exceptions in
- * the kernel. If such an exception may be fatal, hw_branches_lbr_freeze.c saves the LBR registers.
+ * The processor keeps the newest branches in registers, almost without overhead: 8 to 64, and 32 or
+ * fewer on many processors. The code that finds out that an exception is fatal may make more
+ * branches than that. So asm/hw_branches.h stops recording at the entry of most exceptions in the
+ * kernel. If such an exception may be fatal, hw_branches_lbr_freeze.c saves the LBR registers.
  *
  * perf has priority. The recorder is the yielding owner of DEBUGCTL's LBR field: before
  * perf creates its first event that claims this field (with branch stacks, for example),
@@ -73,10 +73,15 @@ static DEFINE_PER_CPU(bool, hw_branches_lbr_online);
 /* hw_branches_lbr_cpu.kept points to this if the kernel has no memory that survives a reboot. */
 static DEFINE_PER_CPU(struct hw_branches_lbr_saved, hw_branches_lbr_kept);
 
-static void hw_branches_lbr_select(u64 filter)
+/*
+ * Set the filter. It stays set while the recorder is off: on Nehalem and Westmere, two threads of a
+ * core share it, and the other thread may still record. perf sets its own filter when it enables
+ * the LBRs, and clears the filter before a guest gets them.
+ */
+static void hw_branches_lbr_select(void)
 {
 	if (hw_branches_lbr_stack.select)
-		native_wrmsrq(hw_branches_lbr_stack.select, filter);
+		native_wrmsrq(hw_branches_lbr_stack.select, HW_BRANCHES_LBR_NO_USER);
 }
 
 /* Disable the LBRs. Clear FREEZE_LBRS_ON_PMI as well: a PMI must not stop the recorder. */
@@ -106,7 +111,7 @@ static void hw_branches_lbr_update_cpu(void *unused)
 	if (want) {
 		hw_branches_lbr_disable();
 		hw_branches_lbr_wipe();
-		hw_branches_lbr_select(HW_BRANCHES_LBR_NO_USER);
+		hw_branches_lbr_select();
 		this_cpu_write(hw_branches_lbr_records, true);
 		barrier();
 		hw_branches_lbr_resume();
@@ -116,7 +121,6 @@ static void hw_branches_lbr_update_cpu(void *unused)
 		barrier();
 		hw_branches_lbr_disable();
 		hw_branches_lbr_wipe();
-		hw_branches_lbr_select(0);
 	}
 }
 

@@ -19,6 +19,7 @@
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 
 #include <asm/hw_branches.h>
 #include <asm/nmi.h>
@@ -210,8 +211,10 @@ static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 		 */
 		if (this_cpu_read(hw_branches_lbr_records))
 			hw_branches_lbr_wipe();
-		WRITE_ONCE(c->kept->nr, 0);
+		/* A reader on another CPU must not take erased records for missing branches. */
 		WRITE_ONCE(c->saved, false);
+		barrier();
+		memset(c->kept, 0, sizeof(*c->kept));
 		branch_forget_freeze(&c->frozen_by);
 		/* From here on, an NMI may freeze this CPU, and call hw_branches_lbr_keep(). */
 		barrier();
@@ -240,11 +243,10 @@ void hw_branches_lbr_thaw(u32 freezes)
 	branch_count_thaw(&hw_branches_lbr_freezing, freezes);
 	branch_thaw_cpus(&hw_branches_lbr_thaw_work);
 	/*
-	 * The memory of a CPU that is offline may be kept over a reboot: the next boot must not
-	 * find outdated branches there. The lock keeps the CPU from coming online meanwhile. Do
-	 * not wait for it for ever: code that holds it may have crashed. While this waits for
-	 * the lock, a new freeze may freeze a CPU, which then goes offline. Its branches are not
-	 * outdated: keep them.
+	 * The memory of a CPU that is offline may be kept over a reboot: erase outdated branches
+	 * there. The lock keeps the CPU from coming online meanwhile. Do not wait for it for ever:
+	 * code that holds it may have crashed. While this waits for the lock, a new freeze may
+	 * freeze a CPU, which then goes offline. Its branches are not outdated: keep them.
 	 */
 	while (!cpus_read_trylock()) {
 		if (!tries--)
@@ -253,7 +255,8 @@ void hw_branches_lbr_thaw(u32 freezes)
 	}
 	for_each_possible_cpu(cpu) {
 		if (!cpu_online(cpu) && hw_branches_lbr_outdated(cpu))
-			WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.kept, cpu)->nr, 0);
+			memset(per_cpu(hw_branches_lbr_cpu.kept, cpu), 0,
+			       sizeof(struct hw_branches_lbr_saved));
 	}
 	cpus_read_unlock();
 }

@@ -15,8 +15,8 @@
  */
 
 #include <linux/cache.h>
-#include <linux/export.h>
 #include <linux/jump_label.h>
+#include <linux/kvm_types.h>
 #include <linux/percpu.h>
 
 #include <asm/hw_branches.h>
@@ -30,7 +30,7 @@ DEFINE_PER_CPU(bool, hw_branches_lbr_records);
 
 /* Exported for KVM, see hw_branches_guest_enter() */
 DEFINE_STATIC_KEY_FALSE(hw_branches_lbr_used);
-EXPORT_SYMBOL_GPL(hw_branches_lbr_used);
+EXPORT_SYMBOL_FOR_KVM(hw_branches_lbr_used);
 
 struct x86_lbr_stack hw_branches_lbr_stack __ro_after_init;
 struct hw_branches_lbr_ctl hw_branches_lbr_ctl __ro_after_init;
@@ -109,7 +109,7 @@ bool hw_branches_lbr_guest_enter(void)
 {
 	return hw_branches_lbr_ctl.msr && hw_branches_lbr_hold();
 }
-EXPORT_SYMBOL_GPL(hw_branches_lbr_guest_enter);
+EXPORT_SYMBOL_FOR_KVM(hw_branches_lbr_guest_enter);
 
 /**
  * hw_branches_lbr_guest_exit - undo hw_branches_lbr_guest_enter()
@@ -118,4 +118,4 @@ void hw_branches_lbr_guest_exit(void)
 {
 	hw_branches_lbr_resume();
 }
-EXPORT_SYMBOL_GPL(hw_branches_lbr_guest_exit);
+EXPORT_SYMBOL_FOR_KVM(hw_branches_lbr_guest_exit);

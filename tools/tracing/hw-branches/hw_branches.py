@@ -52,6 +52,9 @@ LINKER = re.compile(r"__.*_(start|end)$")
 # The type of a branch in a ring: X86_BTS_BRANCH of <asm/bts.h>
 BRANCH = 1
 
+# The record that stands for missing records
+MISSING = (0, 0)
+
 
 def is_user(address):
     return not address >> 63
@@ -103,7 +106,8 @@ def run(command, text):
 class Memory:
     """Where the branches of each CPU are, from VMCOREINFO."""
 
-    def __init__(self, info):
+    def __init__(self, program, info):
+        self.program = program
         self.info = info
 
     def has(self, key):
@@ -119,7 +123,7 @@ class Memory:
         return int(self.info["OFFSET(%s)" % key])
 
     def words(self, address, nr):
-        data = prog.read(address, 8 * nr)
+        data = self.program.read(address, 8 * nr)
         return [int.from_bytes(data[8 * i:8 * i + 8], "little") for i in range(nr)]
 
     def records(self, address, nr):
@@ -146,13 +150,13 @@ class Memory:
             return None
         state = self.variable("hw_branches_lbr_cpu", cpu)
         try:
-            saved = prog.read(state + self.offset("hw_branches_lbr_cpu.saved"), 1)[0]
+            saved = self.program.read(state + self.offset("hw_branches_lbr_cpu.saved"), 1)[0]
         except FaultError:
             saved = False
         if not saved:
             return None
         kept = self.words(state + self.offset("hw_branches_lbr_cpu.kept"), 1)[0]
-        nr = int.from_bytes(prog.read(kept, 4), "little")
+        nr = int.from_bytes(self.program.read(kept, 4), "little")
         if nr > MOST_LBRS:
             raise ValueError("the last branch records were overwritten")
         return self.records(kept + self.offset("hw_branches_lbr_saved.raw"), nr)
@@ -170,7 +174,10 @@ class Memory:
         return self.variable("cpu_debug_store", cpu)
 
     def bts(self, cpu):
-        """Return the records in the buffer of a CPU; None if it has no buffer."""
+        """
+        Return the records in the buffer of a CPU; None if it has no buffer. If the buffer has
+        wrapped, older records are missing.
+        """
         state = self.variable("ds_cpu", cpu)
         base, index = self.words(self.store(cpu), 2)
         buffer = self.words(state + self.offset("ds_cpu.pages"), 1)[0]
@@ -183,19 +190,15 @@ class Memory:
         newest = records[:at][::-1]
         # The buffer has wrapped if the last record is not empty.
         if any(records[-1]):
-            newest += records[at:][::-1]
+            newest += records[at:][::-1] + [MISSING]
         return newest
 
 
-def ring(cpu):
+def read_ring(records):
     """
-    Return the branches that were moved from the buffer of a CPU to its ring. A pair of 0 and 0
-    stands for each record that is not a branch: branches are missing there.
+    Return the branches in a ring. A record that is not a branch is returned as MISSING: branches
+    are missing there.
     """
-    context = per_cpu(prog["hw_branches_readable"], cpu).read_()
-    if not context:
-        return []
-    records = context.ring
     size, pos = records.size.value_(), records.pos.value_()
     if not 0 < size <= MOST_IN_RING:
         raise ValueError("the ring was overwritten")
@@ -207,14 +210,37 @@ def ring(cpu):
         if record.type.value_() == BRANCH:
             found.append((branch.member_("from").value_(), branch.to.value_()))
         else:
-            found.append((0, 0))
+            found.append(MISSING)
     return found
+
+
+def with_ring(program, cpu, buffer):
+    """
+    Return the records in the buffer of a CPU, and then those that were moved from there to the
+    ring of the recorder's context. This does the same as bts_flight_both() of the kernel.
+    """
+    context = per_cpu(program["hw_branches_readable"], cpu).read_()
+    if not context:
+        return buffer
+    # The buffer of a late context is from before this context.
+    newest = [] if context.late.value_() else buffer
+    # While the CPU moves records from the buffer to the ring, they may be in both.
+    state = per_cpu(program["bts_ds"], cpu).state
+    if buffer and state.value_() == program.constant("BTS_DS_BUSY").value_():
+        return newest
+    older = read_ring(context.ring)
+    # Records may be missing in between, without a mark in the buffer or in the ring.
+    gap = context.ring.gap.value_() or context.ring.unmarked.value_()
+    if gap and older and newest[-1:] != [MISSING]:
+        newest = newest + [MISSING]
+    return newest + older
 
 
 class Names:
     """The names of addresses: from debug information, or from a map."""
 
-    def __init__(self, info, path, files):
+    def __init__(self, program, info, path, files):
+        self.program = program
         self.files = {}
         self.lines = {}
         self.modules = []
@@ -225,7 +251,7 @@ class Names:
             self.files[name.replace("-", "_")] = file
         self.has_debug = "vmlinux" in self.files
         if self.has_debug:
-            prog.load_debug_info([self.files["vmlinux"]])
+            program.load_debug_info([self.files["vmlinux"]])
             self.find_modules()
         if path:
             self.read_map(path, info)
@@ -235,7 +261,7 @@ class Names:
 
     def find_modules(self):
         try:
-            modules = prog["modules"]
+            modules = self.program["modules"]
         except KeyError:
             return
         found = list_for_each_entry("struct module", modules.address_of_(), "list")
@@ -300,7 +326,7 @@ class Names:
     def symbol(self, address):
         if self.has_debug:
             try:
-                symbol = prog.symbol(address)
+                symbol = self.program.symbol(address)
                 return symbol.name, address - symbol.address, self.module_of(address)[0]
             except LookupError:
                 pass
@@ -331,9 +357,9 @@ def kernel_branches(records):
     """
     found = []
     for i, (source, target) in enumerate(records):
-        older = records[i + 1] if i + 1 < len(records) else (0, 0)
+        older = records[i + 1] if i + 1 < len(records) else MISSING
         astray = older[1] == source and not is_user(older[0])
-        if source == target == 0:
+        if (source, target) == MISSING:
             found.append((None, None))
         elif not (is_user(source) and is_user(target)):
             found.append((None if is_user(source) and not astray else source, target))
@@ -361,7 +387,7 @@ def read_cpu(memory, names, cpu):
     if records is None:
         return "bts", []
     if names.has_debug:
-        records += ring(cpu)
+        records = with_ring(memory.program, cpu, records)
     return "bts", kernel_branches(records)
 
 
@@ -373,7 +399,6 @@ def number(text):
 
 
 def main():
-    global prog
     parser = argparse.ArgumentParser(prog="hw_branches.py", description="Print the last "
                                      "branches that the flight recorder of a kernel has left.")
     parser.add_argument("-n", type=number, default=32, metavar="NR",
@@ -384,13 +409,13 @@ def main():
     parser.add_argument("dump", metavar="DUMP", nargs="?",
                         help="a dump; without it, the running kernel is read")
     args = parser.parse_args()
-    prog, info = open_dump(args.dump)
-    memory = Memory(info)
+    program, info = open_dump(args.dump)
+    memory = Memory(program, info)
     if not memory.has("SYMBOL(ds_cpu)"):
         sys.exit("hw_branches.py: that kernel could not record branches")
     if not args.m and not args.dump:
         args.m = "/proc/kallsyms"
-    names = Names(info, args.m, args.d)
+    names = Names(program, info, args.m, args.d)
     damaged = False
     for cpu in memory.cpus():
         try:
@@ -404,4 +429,5 @@ def main():
     sys.exit(damaged)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,7 @@
 lbr_depth() {
 	case $1 in
 	16* | amd) echo 16 ;;
+	arch-8) echo 8 ;;
 	*) echo 32 ;;
 	esac
 }
@@ -27,7 +28,7 @@ lbr_boot() {
 lbr_files() {
 	local machine
 
-	for machine in 32 16 16-no-smap arch amd; do
+	for machine in 32 16 16-no-smap arch arch-8 amd; do
 		lbr_boot "files-$machine" "$machine" -- lastbranch files "$(lbr_depth $machine)"
 	done
 	strict refused -- lastbranch refused
@@ -56,7 +57,7 @@ lbr_files() {
 lbr_perf() {
 	local machine
 
-	for machine in 32 16 arch amd; do
+	for machine in 32 16 arch arch-8 amd; do
 		lbr_boot "perf-$machine" $machine -- lastbranch perf "$(lbr_depth $machine)"
 		lbr_boot "migrated-$machine" $machine -- lastbranch migrated
 	done
@@ -170,6 +171,10 @@ lbr_crashes() {
 		lbr_crash $machine protection bts_crash_at 4
 	done
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
+	lbr_crash arch-8 task bts_crash_fault 1
+	lbr_program given-32 32 -- given
+	nothing_else given-32 "$CRASH"
+	came_to_end given-32
 	for machine in 32 16-no-smap arch amd; do
 		lbr_boot "fixup-$machine" "$machine" before="$LAB" -- lastbranch fixup
 	done

@@ -52,20 +52,24 @@ move_segments() {
 	printf '\100' | dd of="$1" bs=1 seek=32 conv=notrunc status=none
 }
 
+# dump SOURCE: crash, and make dumps. SOURCE is for `remains dump`.
+dump() {
+	need_lab "$B/guest/labs/crash" bts_crash patched "$REMAINS"
+	remain "dump-$1" before="$LAB" expect=splat qemu="-device vmcoreinfo" -- remains dump "$1"
+	nothing_else "dump-$1" "$CRASH"
+	came_to_end "dump-$1"
+	# Compress the dump by makedumpfile: in the emulator's own compressed format, drgn does not
+	# find the architecture.
+	move_segments "$CASE_DIR/dump.physical"
+	reads_dump "makedumpfile-$1" 0 makedumpfile -c -d 31 "$CASE_DIR/dump.physical" \
+		"$CASE_DIR/dump.kdump"
+}
+
 # dumped SOURCE LEAST: the readers must read the dumps of a crash.
 dumped() {
 	local source=$1 least=$2 crashed
 
-	need_lab "$B/guest/labs/crash" bts_crash patched "$REMAINS"
-	remain "dump-$source" before="$LAB" expect=splat qemu="-device vmcoreinfo" -- \
-		remains dump "$source"
-	nothing_else "dump-$source" "$CRASH"
-	came_to_end "dump-$source"
-	# Compress the dump by makedumpfile: in the emulator's own compressed format, drgn does not
-	# find the architecture.
-	move_segments "$CASE_DIR/dump.physical"
-	reads_dump "makedumpfile-$source" 0 makedumpfile -c -d 31 "$CASE_DIR/dump.physical" \
-		"$CASE_DIR/dump.kdump"
+	dump "$source"
 	crashed='^ +0 .* <- bts_crash_fault\+0x[0-9a-f]+ \[bts_crash\] \([a-z_]+\.c:[0-9]+\)$'
 	reads_dump "drgn-$source" "$least" /usr/bin/python3 "$READER" -n 3000 \
 		-d "$KERNEL_BUILD/vmlinux" -d "$LAB" "$CASE_DIR/dump.kdump"
@@ -81,19 +85,42 @@ dumped() {
 	rm -f "$CASE_DIR"/dump.*
 }
 
+# With debug information, the script must print the buffer of CPU 0, a mark for missing branches, and
+# then the ring.
+dumped_ring() {
+	local found
+
+	dump ring
+	reads_dump drgn-ring 4000 /usr/bin/python3 "$READER" -n 20000 \
+		-d "$KERNEL_BUILD/vmlinux" "$CASE_DIR/dump.kdump"
+	if found=$(awk '/^Last/ { on = /CPU 0,/; next }
+		on && /some are missing/ { marks++ }
+		on && / <- / { if (marks) ring++; else buffer++ }
+		END { print buffer + 0, "branches,", marks + 0, "marks,", ring + 0, "branches"
+		      exit !(buffer > 1000 && buffer <= 2730 && ring > 1000) }' "$CASE_DIR/drgn-ring"); then
+		pass "ring.joined"
+	else
+		fail "ring.joined" "$found (see $CASE_DIR/drgn-ring)"
+	fi
+	# Other ways to join them, without a dump
+	reads_dump reader 0 /usr/bin/python3 "$B/remains/reader.py" "$(dirname "$READER")"
+	rm -f "$CASE_DIR"/dump.*
+}
+
 remains_dumps() {
 	need_packages drgn
 	dumped bts 2700
 	dumped lbr 20
+	dumped_ring
 	remain live mem=1024 tools="/usr/bin/python3 drgn $READER" timeout=400 stall=300 -- \
 		remains live "$READER"
 }
 
 # boot_and_reboot CASE KEY=VALUE... -- remains ARGUMENT...: run a guest that reboots. reserve_mem
 # reserves the memory that keeps the branches. WATCHDOG may have options of the emulator for a
-# watchdog. If KASLR is set, its value replaces nokaslr.
+# watchdog. If KASLR is set, its value replaces nokaslr; SIZE replaces 1M.
 boot_and_reboot() {
-	remain "$1" append="reserve_mem=1M:4096:hw_branches ${KASLR-nokaslr}" \
+	remain "$1" append="reserve_mem=${SIZE:-1M}:4096:hw_branches ${KASLR-nokaslr}" \
 		qemu="-action reboot=reset ${WATCHDOG:-}" "${@:2}"
 }
 
@@ -117,9 +144,22 @@ remains_reboot() {
 	WATCHDOG="-device i6300esb" boot_and_reboot watchdog -- remains watchdog bts
 	boot_and_reboot reset-lbr -- remains reset lbr
 	boot_and_reboot reboot -- remains reboot bts
-	for what in head body records data; do
+	for what in head body records data module end moved; do
 		boot_and_reboot "scribbled-$what" before="$LAB" -- remains $what scribble
 	done
+	remains_erased
+}
+
+# What is erased in the reserved memory, and when. In `small`, the memory is too small to be used.
+remains_erased() {
+	local source
+
+	for source in lbr bts; do
+		boot_and_reboot "erased-$source" before="$LAB" -- remains erased "$source"
+		console_says "erased-$source" "at the reset, the branches are erased"
+	done
+	SIZE=64K boot_and_reboot small before="$LAB" -- remains small erased
+	console_says small "reserve_mem: hw_branches needs"
 }
 
 group_remains() {

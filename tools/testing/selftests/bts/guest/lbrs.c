@@ -60,11 +60,11 @@ bool lbr_of_kernel(int cpu)
 	return lbr_enabled(cpu) && read_msr(cpu, f->select) == NO_USER;
 }
 
-bool lbr_unfiltered(int cpu)
+bool lbr_filtered(int cpu)
 {
 	const struct format *f = format();
 
-	return !f->select || !read_msr(cpu, f->select);
+	return !f->select || read_msr(cpu, f->select) == NO_USER;
 }
 
 bool lbr_wiped(int cpu, int depth)

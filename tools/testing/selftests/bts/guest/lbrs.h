@@ -10,8 +10,8 @@ const char *lbr_format(void);
 bool lbr_enabled(int cpu);
 /* Returns whether a CPU's LBRs are enabled with the flight recorder's filter: the kernel only. */
 bool lbr_of_kernel(int cpu);
-/* Returns whether the filter register is 0. True if the LBRs have no such register. */
-bool lbr_unfiltered(int cpu);
+/* Returns whether a CPU has the recorder's filter. True if the LBRs have no filter register. */
+bool lbr_filtered(int cpu);
 /* Returns whether the addresses in the first @depth records of a CPU are 0. */
 bool lbr_wiped(int cpu, int depth);
 /*

@@ -4,7 +4,8 @@
  * kernel, and from reserved memory that survives a reboot. SOURCE is bts or lbr. MODULE is the file
  * of bts_crash for `dump`, otherwise that of bts_remains.
  *
- *   remains MODULE dump SOURCE		crash, and let the emulator write dumps
+ *   remains MODULE dump SOURCE|ring	crash, and let the emulator write dumps. ring: the source is
+ *				bts, and a ring has older records of CPU 0
  *   remains live SCRIPT		read the running kernel by drgn
  *   remains MODULE panic|init|shutdown SOURCE
  *				end the kernel; the next boot reads its branches
@@ -12,7 +13,10 @@
  *   remains watchdog bts	the same, by a watchdog
  *   remains reset lbr		reset the machine; the next boot must find no branches
  *   remains reboot SOURCE	the same, after an orderly reboot
- *   remains MODULE head|body|records|data scribble	write to reserved memory
+ *   remains MODULE head|body|records|data|module|end|moved scribble
+ *				write to reserved memory
+ *   remains MODULE erased SOURCE	what erases the branches in reserved memory
+ *   remains MODULE small erased	the same, if the memory is too small
  */
 #include <sys/ioctl.h>
 #include <sys/reboot.h>
@@ -23,6 +27,7 @@
 
 #include "../guest/recorder.h"
 #include "../guest/dump.h"
+#include "../guest/tracee.h"
 
 #define LAST_BOOT	"last_boot"
 #define WATCHDOG	"/dev/watchdog"
@@ -33,14 +38,34 @@
 #define CMOS_BYTE	0x60
 #define REBOOTS		5
 
+/*
+ * Trace a task on CPU 0. At each switch to and from the task, the kernel moves the records of the
+ * CPU to the ring of the recorder. So does a thaw, after which a mark for missing records is due.
+ */
+static void fill_ring(void)
+{
+	struct tracee t;
+
+	pin_to(0);
+	t = tracee_new();
+	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(4096), 0) < 0)
+		give_up("PTRACE_BTS_CONFIG");
+	tracee_do(&t, known_work, 1000);
+	tracee_end(&t);
+	must_set("freeze", "1");
+	must_set("freeze", "0");
+}
+
 /* Crash, and let the emulator write dumps to the directory of the case, on the host. */
 static int write_dumps(const char *source)
 {
 	char answer[256] = "";
 
 	must_set("crash_nr", "32");
-	must_set("enable", source);
+	must_set("enable", strcmp(source, "ring") ? source : "bts");
 	usleep(20000);
+	if (!strcmp(source, "ring"))
+		fill_ring();
 	ok(crash_once("task", 0) && is("freeze", "1"), "crashed and frozen");
 	ok(!hmp("dump-guest-memory dump.physical", answer, sizeof(answer)) && !answer[0],
 	   "dump: %s", answer);
@@ -233,33 +258,66 @@ static void reboot_at_once(void)
 	give_up("no reboot");
 }
 
+static int occurs(const char *text, const char *what)
+{
+	int n = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		n++;
+	return n;
+}
+
 /*
- * REBOOTS times, write random bytes, or with @how "data" addresses of data, to the recorder's
- * reserved memory, and reboot. Each boot reads that memory, and the last one checks what it read.
+ * Each branch of CPU 0 has two addresses of this kernel's data. The file must not show where that is.
+ * If the head says that the image was larger, it was another kernel: its addresses are shown. If the
+ * head says that the image was at another address, no address in the file is one of its image.
+ */
+static void judge_data(const char *text, const char *how)
+{
+	int lines = occurs(text, " <- "), hidden = occurs(text, "_stext+0x");
+
+	if (!strcmp(how, "end"))
+		ok(occurs(text, " at 0x") && !hidden, "end: another kernel, %d lines", lines);
+	else if (!strcmp(how, "moved"))
+		ok(lines && occurs(text, "0xffffffffffffffff") == 2 * lines,
+		   "moved: %d lines, %d offsets", lines, hidden);
+	else
+		ok(hidden >= 2 * 2700 && !occurs(text, "[wrong]"), "%s: %d lines, %d offsets", how,
+		   lines, hidden);
+}
+
+/*
+ * REBOOTS times, write random bytes to the recorder's reserved memory, and reboot. Each boot reads
+ * that memory, and the last one checks what it read. With another @how, write addresses of data, and
+ * reboot once.
  */
 static int scribbled(const char *module, const char *how)
 {
-	bool valid = !strcmp(how, "records") || !strcmp(how, "data");
+	bool random = !strcmp(how, "head") || !strcmp(how, "body");
+	bool data = !random && strcmp(how, "records");
 	char option[32], *text = get(LAST_BOOT);
 	int boots = boots_before();
-	struct found f = count(text);
+	struct found f;
 
+	if (boots && data)
+		judge_data(text, how);
+	f = count(text);
 	printf("# %d boots before, %d headlines, %d lines\n", boots, f.headlines, f.lines);
 	if (!boots && f.headlines)
 		give_up("there are branches of no boot");
-	if (boots == REBOOTS) {
+	if (boots == (data ? 1 : REBOOTS)) {
 		/*
 		 * The kernel shows branches of BTS only if the head of the reserved memory and a
-		 * Debug Store area are valid. "records" and "data" leave both valid.
+		 * Debug Store area are valid. The random bytes leave both valid in "records".
 		 */
-		ok(!f.headlines == !valid, "%s: %d headlines", how, f.headlines);
+		ok(!f.headlines == random, "%s: %d headlines", how, f.headlines);
 		ok(f.lines >= 500 * f.headlines, "%s: %d branches", how, f.lines);
-		if (!strcmp(how, "data"))
+		if (!strcmp(how, "data") || !strcmp(how, "module"))
 			ok(!f.unnamed, "%d addresses show where the kernel is", f.unnamed);
 		return finish();
 	}
 	/* Make a valid Debug Store area, but do not record over the random bytes. */
-	if (valid) {
+	if (!random) {
 		must_set("enable", "bts");
 		must_set("freeze", "1");
 	}
@@ -290,6 +348,75 @@ static int forgotten(const char *how, const char *source)
 	return 1;
 }
 
+/* Returns whether the module finds the part @how of the reserved memory erased. */
+static bool erased(const char *module, const char *how)
+{
+	int fd = open(module, O_RDONLY | O_CLOEXEC);
+	char option[32];
+
+	snprintf(option, sizeof(option), "how=%s", how);
+	if (fd < 0 || !syscall(SYS_finit_module, fd, option, 0) ||
+	    (errno != ENODATA && errno != EBUSY))
+		give_up("%s: %s", module, how);
+	close(fd);
+	return errno == ENODATA;
+}
+
+/*
+ * A thaw erases the LBRs, also those of a CPU that is offline. This boot reports no results, as the
+ * next one does.
+ */
+static void thaw_erases(const char *module)
+{
+	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
+
+	must_set("freeze", "1");
+	usleep(20000);
+	if (erased(module, "lbrs"))
+		give_up("frozen: the LBRs are not in the memory");
+	must_set("freeze", "0");
+	if (!erased(module, "lbrs"))
+		give_up("thawed: the LBRs are still in the memory");
+	must_set("freeze", "1");
+	usleep(20000);
+	if (try_text(online, "0"))
+		give_up("%s", online);
+	must_set("freeze", "0");
+	if (!erased(module, "lbrs"))
+		give_up("thawed: the LBRs of a CPU that is offline are still in the memory");
+	if (try_text(online, "1"))
+		give_up("%s", online);
+}
+
+/*
+ * The host checks what the module prints at the reset. The next boot must have erased the part of
+ * the memory that no CPU uses.
+ */
+static int erasing(const char *module, const char *source)
+{
+	bool small = !strcmp(source, "small");
+	int boots = boots_before();
+
+	if (boots) {
+		ok(erased(module, "free"), "%s: erased by the boot", source);
+		return finish();
+	}
+	if (small) {
+		load_module(module, "how=rest");
+		reboot_at_once();
+	}
+	must_set("enable", source);
+	usleep(20000);
+	if (!strcmp(source, "lbr"))
+		thaw_erases(module);
+	must_set("freeze", "1");
+	usleep(20000);
+	load_module(module, "how=last");
+	fflush(stdout);
+	reboot(RB_AUTOBOOT);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "live"))
@@ -307,6 +434,10 @@ int main(int argc, char **argv)
 		load_module(argv[1], "");
 		return write_dumps(argv[3]);
 	}
+	if (!strcmp(argv[2], "erased"))
+		return erasing(argv[1], argv[3]);
+	if (!strcmp(argv[3], "erased"))
+		return erasing(argv[1], argv[2]);
 	if (!strcmp(argv[3], "scribble"))
 		return scribbled(argv[1], argv[2]);
 	return rebooted(argv[1], argv[2], argv[3]);
