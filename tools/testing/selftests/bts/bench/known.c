@@ -10,6 +10,7 @@
  */
 #include "../guest/traced.h"
 #include "../guest/guest.h"
+#include "../guest/system.h"
 
 #define BLOCKS		2000
 #define WINDOW		65536
@@ -96,7 +97,7 @@ static bool test_generated(u64 seed, size_t *nr)
 
 int main(int argc, char **argv)
 {
-	unsigned long nmis = interrupts("NMI");
+	long nmis = interrupts("NMI");
 	size_t nr = 0, goal = 200000;
 	bool good = true;
 	u64 seed;
@@ -119,8 +120,8 @@ int main(int argc, char **argv)
 	 * full. Context switches drain the buffer, too: expect at least one PMI for two full
 	 * buffers. The buffer of AUX is larger, and the number of its PMIs is not checked.
 	 */
-	printf("# %lu NMIs\n", nmis);
-	ok(kind == SOURCE_AUX || nmis >= nr / 2730 / 2, "PMIs came as NMIs");
+	printf("# %ld NMIs\n", nmis);
+	ok(kind == SOURCE_AUX || nmis >= (long)nr / 2730 / 2, "PMIs came as NMIs");
 	printf("# machine: %lld records, %lld wraps, %lld full, %lld faults\n",
 	       bts_counter("records"), bts_counter("wraps"), bts_counter("full"),
 	       bts_counter("faults"));

@@ -188,26 +188,3 @@ bool same_records(const struct recs *got, const struct recs *want)
 	}
 	return false;
 }
-
-unsigned long interrupts(const char *name)
-{
-	FILE *f = fopen("/proc/interrupts", "r");
-	unsigned long sum = 0, val;
-	char line[512], *p, *end;
-
-	if (!f)
-		return 0;
-	while (fgets(line, sizeof(line), f)) {
-		p = line + strspn(line, " ");
-		if (strncmp(p, name, strlen(name)) || p[strlen(name)] != ':')
-			continue;
-		p += strlen(name) + 1;
-		for (val = strtoul(p, &end, 10); end != p;
-		     val = strtoul(p, &end, 10)) {
-			sum += val;
-			p = end;
-		}
-	}
-	fclose(f);
-	return sum;
-}

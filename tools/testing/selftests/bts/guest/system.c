@@ -252,17 +252,17 @@ int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel)
 	return fd < 0 ? -errno : fd;
 }
 
-long interrupts(const char *kind)
+long interrupts(const char *name)
 {
 	char line[1024], *at, *end;
 	long n = 0, more;
 	FILE *f = fopen("/proc/interrupts", "r");
 
 	while (f && fgets(line, sizeof(line), f)) {
-		at = strstr(line, kind);
-		if (!at)
+		at = line + strspn(line, " ");
+		if (strncmp(at, name, strlen(name)) || at[strlen(name)] != ':')
 			continue;
-		for (at += strlen(kind); more = strtol(at, &end, 10), end != at; at = end)
+		for (at += strlen(name) + 1; more = strtol(at, &end, 10), end != at; at = end)
 			n += more;
 	}
 	if (f)
@@ -272,7 +272,7 @@ long interrupts(const char *kind)
 
 long nmis(void)
 {
-	return interrupts("NMI:");
+	return interrupts("NMI");
 }
 
 void wait_stop(pid_t pid, int signal)

@@ -83,7 +83,4 @@ bool source_collect(struct source *s, struct recs *out);
 /* Returns whether the records are the same. Prints the first difference. */
 bool same_records(const struct recs *got, const struct recs *want);
 
-/* Returns the sum of the line @name in /proc/interrupts over all CPUs. */
-unsigned long interrupts(const char *name);
-
 #endif

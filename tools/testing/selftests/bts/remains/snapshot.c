@@ -178,8 +178,8 @@ static void with_bts(const char *when)
 }
 
 /*
- * Returns how many branches of a snapshot are newer than the call of the helper: so many of the LBRs
- * are lost to the helper itself.
+ * Returns how many branches of a snapshot are newer than the call of the helper, for which the
+ * verifier puts hw_branches_snapshot() into the program: so many of the LBRs are lost to the helper.
  */
 static int64_t wasted(int64_t n)
 {
@@ -214,7 +214,7 @@ static void with_lbr(void)
 
 int main(void)
 {
-	static const char *const name[] = { "bpf_get_branch_snapshot", "kernel_clone" };
+	static const char *const name[] = { "hw_branches_snapshot", "kernel_clone" };
 	struct range at[2] = { };
 	int before, during;
 
