@@ -121,8 +121,8 @@ damaged() {
 	strict stpclk cpu=Nehalem,x-bts-damage=97 -- recordflags all
 	strict smi-known cpu=Nehalem,x-bts-smi=997 smp=2 -- silicon damaged
 	strict stpclk-known cpu=Nehalem,x-bts-damage=97 smp=2 -- silicon damaged
-	strict both-known silicon=equal cpu=Nehalem,x-bts-smi=997,x-bts-damage=97,x-bts-seed=1 smp=2 \
-		-- silicon damaged
+	strict both-known silicon=equal smp=2 \
+		cpu=Nehalem,x-bts-smi=997,x-bts-damage=97,x-bts-seed=1 -- silicon damaged
 }
 
 # On models with this erratum, the kernel must not use the filter by CPL.
