@@ -258,6 +258,12 @@ ring0_crashes() {
 	! has_option CC_IS_CLANG || caller=__warn
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|system warned too often" \
 		fatal warn-limit warn $caller 2 append="sysctl.kernel.warn_limit=1"
+	ring0_panics
+	crashing panics smp=2 -- crash die panics
+	judge_trace panics bts_crash_panic 2 1
+}
+
+ring0_panics() {
 	# In 6.12, nmi_panic() calls panic(), where the freeze comes. 6.12 has no panic_force_cpu.
 	if [ "$LINUX_VERSION" = 6.12 ]; then
 		fatal nmi-panic nmipanic nmi_panic 2
@@ -269,8 +275,6 @@ ring0_crashes() {
 		forced_away
 		asked_for
 	fi
-	crashing panics smp=2 -- crash die panics
-	judge_trace panics bts_crash_panic 2 1
 }
 
 ring0_slow() {
