@@ -54,8 +54,8 @@ void __init arch_hw_branches_boot_use(unsigned int cpu, void *memory)
 }
 
 /*
- * Leave the Debug Store as it is: the hardware may still use it. It has the addresses of the buffer,
- * and no branches.
+ * Leave the Debug Store as it is: the hardware may still use it. It has no branches, only the
+ * addresses of the buffer.
  */
 void arch_hw_branches_boot_erase(void *memory)
 {

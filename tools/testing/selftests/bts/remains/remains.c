@@ -268,9 +268,10 @@ static int occurs(const char *text, const char *what)
 }
 
 /*
- * Each branch of CPU 0 has two addresses of this kernel's data. The file must not show where that is.
- * If the head says that the image was larger, it was another kernel: its addresses are shown. If the
- * head says that the image was at another address, no address in the file is one of its image.
+ * Each branch of CPU 0 has two addresses of this kernel's data. The file must not show where that
+ * is. If the head says that the image was larger, it was another kernel: its addresses are shown.
+ * If the head says that the image was at another address, no address in the file is one of its
+ * image.
  */
 static void judge_data(const char *text, const char *how)
 {
@@ -288,8 +289,8 @@ static void judge_data(const char *text, const char *how)
 
 /*
  * REBOOTS times, write random bytes to the recorder's reserved memory, and reboot. Each boot reads
- * that memory, and the last one checks what it read. With another @how, write addresses of data, and
- * reboot once.
+ * that memory, and the last one checks what it read. With another @how, write addresses of data,
+ * and reboot once.
  */
 static int scribbled(const char *module, const char *how)
 {
