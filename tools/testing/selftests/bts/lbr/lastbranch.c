@@ -155,12 +155,21 @@ static int booted(void)
 	return finish();
 }
 
+static bool is_given_up(void)
+{
+	char *state = get("enable");
+	bool yes = !strncmp(state, GIVEN_UP, strlen(GIVEN_UP));
+
+	free(state);
+	return yes;
+}
+
 /* The recorder takes the LBRs back a second after perf has released them: wait 10 s at most. */
 static bool taken_back(void)
 {
 	int i;
 
-	for (i = 0; i < 1000 && !is("enable", "lbr"); i++)
+	for (i = 0; i < 1000 && is_given_up(); i++)
 		usleep(10000);
 	return is("enable", "lbr") && recording_cpus() == cpus();
 }
@@ -276,7 +285,7 @@ static int migrated(void)
 static bool passes(char **argv, const char *when)
 {
 	static const char said[] = "/tmp/said";
-	char line[1024], *state;
+	char line[1024];
 	bool given_up = false;
 	int status;
 	pid_t pid;
@@ -291,9 +300,7 @@ static bool passes(char **argv, const char *when)
 		_exit(127);
 	}
 	while (!waitpid(pid, &status, WNOHANG)) {
-		state = get("enable");
-		given_up |= !strncmp(state, GIVEN_UP, strlen(GIVEN_UP));
-		free(state);
+		given_up |= is_given_up();
 		usleep(10000);
 	}
 	printf("# %s: %sgiven up\n", when, given_up ? "" : "not ");
