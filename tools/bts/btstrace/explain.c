@@ -106,7 +106,7 @@ static int explain_no_source(const char *how)
 
 	find_line("/proc/cpuinfo", "flags", flags, sizeof(flags));
 	find_line("/proc/cpuinfo", "vendor_id", vendor, sizeof(vendor));
-	if (has_word(flags, "dts"))
+	if (has_word(flags, "bts"))
 		bt_complain("the processor has a Debug Store, but the kernel cannot use it: see 'bts' and 'Performance Events' in its log%s",
 			    how);
 	else if (has_word(flags, "hypervisor"))
@@ -115,7 +115,7 @@ static int explain_no_source(const char *how)
 		bt_complain("only Intel's processors have a Branch Trace Store: use another machine%s",
 			    how);
 	else
-		bt_complain("this processor has no Branch Trace Store (no dts in /proc/cpuinfo): use another machine%s",
+		bt_complain("this processor has no Branch Trace Store (no bts in /proc/cpuinfo): use another machine%s",
 			    how);
 	return BT_EXIT_NO_BTS;
 }

@@ -4,7 +4,7 @@
 
 usage() {
 	cat <<-END
-	Usage: run.sh QEMU [option...]
+	usage: run.sh QEMU [option...]
 	  --layout 64|32             size of the Debug Store's fields (default 64)
 	  --rule after|before|either which CPL the filter looks at (default after)
 	  --pmi each|crossed|equal   which record asks for the interrupt (default each)

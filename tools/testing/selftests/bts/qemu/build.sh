@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Add the Debug Store to the source tree of QEMU 7.2.12 or a later 7.2 release, and build the
-# emulator. The overlay is the patches and new files in this directory, without mutants/ and this
+# emulator. The patches and the new files in this directory are applied, without mutants/ and this
 # script.
 
 set -u
@@ -10,9 +10,9 @@ die() { echo "qemu/build.sh: $*" >&2; exit 2; }
 
 usage() {
 	cat <<-END
-	Usage: build.sh SRC OUT [JOBS]
+	usage: build.sh SRC OUT [JOBS]
 	  SRC   writable, pristine source tree of QEMU 7.2.12 or a later 7.2 release; the
-	        overlay is laid over it
+	        patches and new files are applied to it
 	  OUT   gets qemu-system-x86_64, and the build under OUT/build
 	  JOBS  compilers at a time (default: one a processor)
 	Environment: CC, the compiler (default gcc).
@@ -37,21 +37,21 @@ need_tools() {
 	[ ${#missing[@]} -eq 0 ] || die "missing: apt-get install ${missing[*]}"
 }
 
-overlay() {
+our_files() {
 	find . -path ./mutants -prune -o -type f ! -name build.sh -print | LC_ALL=C sort
 }
 
 fingerprint() {
-	overlay | xargs -d '\n' sha256sum | sha256sum
+	our_files | xargs -d '\n' sha256sum | sha256sum
 }
 
 # Copy the new files and apply the patches, unless this was done before.
-lay() {
-	local file out stamp=$src/.bts-overlay
+apply_ours() {
+	local file out stamp=$src/.bts-applied
 
 	if [ -e "$stamp" ]; then
 		[ "$(cat "$stamp")" = "$(fingerprint)" ] && return
-		die "$src carries another version of the overlay: unpack QEMU again"
+		die "$src has another version of these files: unpack QEMU again"
 	fi
 	while read -r file; do
 		case $file in
@@ -66,7 +66,7 @@ lay() {
 			install -D -m 644 "$file" "$src/$file" || die "cannot write $src/$file"
 			;;
 		esac
-	done < <(overlay)
+	done < <(our_files)
 	fingerprint >"$stamp"
 }
 
@@ -87,7 +87,7 @@ src=$(readlink -e "$1") || die "no directory $1: unpack QEMU 7.2 there"
 [ -f "$src/VERSION" ] && [ -f "$src/target/i386/tcg/translate.c" ] || die "$1 is no QEMU source tree"
 case $(cat "$src/VERSION") in
 7.2.1[2-9] | 7.2.[2-9]?) ;;
-*) die "$1 is QEMU $(cat "$src/VERSION"): the overlay fits 7.2.12 and later 7.2 releases" ;;
+*) die "$1 is QEMU $(cat "$src/VERSION"): the patches fit 7.2.12 and later 7.2 releases" ;;
 esac
 [ -w "$src" ] || die "$1 is read-only: give a copy of it"
 need_tools
@@ -96,7 +96,7 @@ out=$(readlink -e "$2")
 jobs=${3:-$(nproc)}
 cd "$(dirname "$(readlink -e "$0")")" || exit 2
 
-lay
+apply_ours
 cd "$out/build" || exit 2
 if [ ! -e build.ninja ]; then
 	configure || die "configure failed, see $out/build/config.log"

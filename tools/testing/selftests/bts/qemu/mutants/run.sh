@@ -10,8 +10,8 @@ set -u
 
 usage() {
 	cat <<-END
-	Usage: run.sh SRC OUT [NAME...]
-	  SRC  writable QEMU 7.2 source tree, pristine or laid by qemu/build.sh; faults are
+	usage: run.sh SRC OUT [NAME...]
+	  SRC  writable QEMU 7.2 source tree, pristine or changed by qemu/build.sh; faults are
 	       planted there and taken out again, so do not share it
 	  OUT  build directory
 	  NAME the mutants to run (default all)
