@@ -144,8 +144,9 @@ void arch_hw_branches_choose(unsigned int source);
 /* Return the name of the source that was chosen last. */
 const char *arch_hw_branches_source(void);
 /*
- * While the recorder is on, tell whether it has given up its hardware to perf, on all CPUs. Inlined,
- * as each call overwrites one of perf's last branch records.
+ * While the recorder is on, tell whether it has given up its hardware to perf. True after all CPUs
+ * have stopped recording, until about a second after perf has released the hardware. Inlined, as a
+ * call would overwrite one of perf's last branch records.
  */
 extern bool arch_hw_branches_is_given_up;
 static inline bool arch_hw_branches_given_up(void)

@@ -6,8 +6,8 @@
  * memory records there. If the branches are in registers, a freeze copies them to this memory. If
  * the machine is reset, the memory keeps its contents and the next boot reserves the same memory,
  * that boot can copy it before it is used again. Only the first open of last_boot finds the copy.
- * An orderly reboot or kexec erases the branches, unless the kernel crashes while it shuts down the
- * devices.
+ * An orderly reboot or kexec erases the branches in this memory, unless the kernel crashes while it
+ * shuts down the devices.
  *
  * The memory may contain anything. So each size, number or index in it is checked before it is used
  * to access memory. Addresses in it are never dereferenced. The previous boot may have had another
@@ -144,29 +144,6 @@ static bool __init hw_branches_boot_is_same(const struct hw_branches_boot_head *
 	       head->end - head->text == (unsigned long)_end - (unsigned long)_stext;
 }
 
-/*
- * The previous boot had the same kernel, perhaps at another address: change each word in the
- * memory of the CPUs that is an address in the image of that kernel to the address in this kernel.
- * Any other word that is an address in the image of this kernel was no address of that kernel:
- * overwrite it. Printed as an address of this kernel, it could show where this kernel is, as the
- * memory may contain anything.
- */
-static void __init hw_branches_boot_relocate(struct hw_branches_boot_head *left, u64 size)
-{
-	unsigned long *word = (void *)left + HW_BRANCHES_BOOT_HEAD;
-	unsigned long *end = (void *)left + size;
-	unsigned long text = left->text, image = _end - _stext;
-
-	for (; word < end; word++) {
-		if (*word - text < image)
-			*word += (unsigned long)_stext - text;
-		else if (*word - (unsigned long)_stext < image)
-			*word = -1;
-	}
-	left->text = (unsigned long)_stext;
-	left->end = (unsigned long)_end;
-}
-
 static void __init hw_branches_boot_copy(const struct hw_branches_boot_head *head)
 {
 	size_t size = hw_branches_boot_whole(head);
@@ -177,8 +154,6 @@ static void __init hw_branches_boot_copy(const struct hw_branches_boot_head *hea
 		return;
 	memcpy(hw_branches_boot_left, head, size);
 	hw_branches_boot_same = hw_branches_boot_is_same(head);
-	if (hw_branches_boot_same)
-		hw_branches_boot_relocate(hw_branches_boot_left, size);
 }
 
 /*
@@ -252,8 +227,9 @@ static int __init hw_branches_boot_early(void)
 		hw_branches_boot_copy(head);
 	hw_branches_boot_use(head, size);
 	/*
-	 * The shutdown functions are called in reverse order. So hw_branches_boot_forget() is
-	 * called when no CPU saves last branch records any more.
+	 * The shutdown functions are called in reverse order of their registration. So
+	 * hw_branches_boot_forget() is called after hw_branches_lbr_shutdown(), when no CPU saves
+	 * last branch records any more.
 	 */
 	register_syscore(&hw_branches_boot_syscore);
 
@@ -412,7 +388,7 @@ hw_branches_boot_find_module(const struct hw_branches_boot_head *left, u64 addre
 	int i;
 
 	for (i = 0; i < HW_BRANCHES_BOOT_MODULES; i++, entry++) {
-		/* The area of modules is smaller than such a size: the entry was overwritten. */
+		/* No module is larger than the area of modules: the entry was overwritten. */
 		if (entry->size > MODULES_END - MODULES_VADDR)
 			continue;
 		if (entry->start && address - entry->start < entry->size)
@@ -422,20 +398,29 @@ hw_branches_boot_find_module(const struct hw_branches_boot_head *left, u64 addre
 	return NULL;
 }
 
+/*
+ * If the previous boot had the same kernel, it may have been at another address. Translate only
+ * addresses in the image of that kernel. The memory may contain anything: print any other address
+ * as it is, even if it is in the image of this kernel. So the file does not tell where this kernel
+ * is.
+ */
 static void hw_branches_boot_name(struct seq_file *m, u64 address)
 {
 	const struct hw_branches_boot_view *view = m->private;
 	const struct hw_branches_boot_head *left = view->left;
 	const struct hw_branches_boot_module *module;
+	u64 offset = address - left->text;
+	unsigned long here = (unsigned long)_stext + offset;
+	bool in_image = hw_branches_boot_same && offset < left->end - left->text;
 
 	module = hw_branches_boot_find_module(left, address);
 	if (address == HW_BRANCH_USER)
 		seq_puts(m, "user mode");
-	else if (hw_branches_boot_same && core_kernel_text(address))
-		seq_printf(m, "%pS", (void *)(unsigned long)address);
-	else if (hw_branches_boot_same && address >= left->text && address < left->end)
-		/* In freed init text or in data, for example. Do not show where this kernel is. */
-		seq_printf(m, "_stext+%#llx", address - left->text);
+	else if (in_image && core_kernel_text(here))
+		seq_printf(m, "%pS", (void *)here);
+	else if (in_image)
+		/* For example in data, or in init text that is freed */
+		seq_printf(m, "_stext+%#llx", offset);
 	else if (module)
 		seq_printf(m, "%#llx [%*pE]", address - module->start,
 			   (int)strnlen(module->name, sizeof(module->name)), module->name);
@@ -454,7 +439,7 @@ static int hw_branches_boot_show(struct seq_file *m, void *v)
 		seq_printf(m, "Last branches of CPU %d before the boot, newest first, %u follow, ",
 			   view->cpu, view->nr);
 		seq_printf(m, "kernel %*phN", BUILD_ID_SIZE_MAX, left->build_id);
-		/* If both boots had the same kernel, left->text is of this kernel: hide it. */
+		/* If both boots had the same kernel, it may be at the same address: hide that. */
 		if (!hw_branches_boot_same)
 			seq_printf(m, " at %#llx", left->text);
 		seq_puts(m, ":\n");

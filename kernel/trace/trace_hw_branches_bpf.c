@@ -61,10 +61,10 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
  * for this function.
  *
  * perf's function disables last branch records, so it must not run while the recorder uses them. It
- * runs in two cases: the recorder is off, or has given up the hardware to perf. Then test this first,
- * as each taken branch overwrites one of perf's last branch records. While perf's function runs, the
- * recorder cannot start to use the hardware on this CPU: code that runs on this CPU does that, for
- * example an IPI or a CPU hotplug callback, and interrupts are off.
+ * runs in two cases: the recorder is off, or has given up the hardware to perf. These are tested
+ * before anything is called, as each taken branch overwrites one of perf's last branch records.
+ * While perf's function runs, the recorder cannot start to use the hardware on this CPU: code that
+ * runs on this CPU does that, for example an IPI or a CPU hotplug callback, and interrupts are off.
  */
 static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 {

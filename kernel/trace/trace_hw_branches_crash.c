@@ -51,8 +51,8 @@ static void hw_branches_print_old(void)
 /*
  * Print the branches of @cpu after a crash, and if hw_branches_crash_all is true, those of the
  * other CPUs. Called after hw_branches_claim_dump() has returned true for @cpu. @since is that of
- * hw_branches_dump_cpu(). If @recorded is false, test whether the branches may be older, and
- * whether there are none.
+ * hw_branches_dump_cpu(). If @recorded is false, say so if the branches may be older, or if perf
+ * has the hardware.
  */
 static void hw_branches_print_crash(int cpu, int since, bool recorded)
 {

@@ -332,7 +332,7 @@ void hw_branches_log(struct seq_file *unused, const char *fmt, ...)
 void hw_branches_print_given_up(hw_branches_printf print)
 {
 	if (arch_hw_branches_given_up())
-		print(NULL, "perf has the hardware: no branches are recorded\n");
+		print(NULL, "perf has the hardware: no branches are recorded now\n");
 }
 
 /**

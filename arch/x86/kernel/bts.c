@@ -188,7 +188,8 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 /**
  * bts_debug_exception - resume recording if a #DB has stopped it
  *
- * Called by the handlers of #DB, with interrupts off, after bts_note_cleared().
+ * Called by the handlers of #DB, with interrupts off, after bts_note_cleared(). Does nothing if the
+ * CPU is frozen, or if perf has BTS: then the handlers set TR again by debugctl_sync().
  */
 void bts_debug_exception(void)
 {

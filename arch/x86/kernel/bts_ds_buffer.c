@@ -128,9 +128,12 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
 }
 
 /*
- * If a #DB has cleared TR, mark a gap: the buffer holds the records up to the #DB, and branches of
- * the kernel are missing since then. If the buffer is empty, there was no #DB: an NMI has come in
- * bts_ds_record(), just before the write of DEBUGCTL.
+ * If a #DB has cleared TR, mark a gap: branches of the kernel are missing since the #DB. The buffer
+ * may also hold a few records that were made after the #DB, if something has set TR again before
+ * bts_ds_restart(), for example hw_branches_lbr_hold() in an NMI. The mark comes after them, too.
+ *
+ * If the buffer is empty, TR was clear for another reason: an NMI has come just before the write of
+ * DEBUGCTL in bts_ds_record(). A circular buffer is marked anyway.
  */
 static void bts_ds_mark_cleared(const struct bts_ds *d)
 {

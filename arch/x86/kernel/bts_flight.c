@@ -33,7 +33,12 @@ bool bts_hold(void)
 	 * Do not use lockdep_assert_irqs_disabled(): in a BUG(), lockdep may not know yet that
 	 * interrupts are off. debugctl_write_bts() tests the interrupt flag instead.
 	 */
-	return bts_source->id && bts_source->hold();
+	if (!bts_source->id)
+		return false;
+
+	bts_note_cleared();
+
+	return bts_source->hold();
 }
 
 /**

@@ -24,16 +24,19 @@ static const unsigned long debugctl_fields[] = {
 
 static DEFINE_MUTEX(debugctl_mutex);
 
-/*
- * The yielding owner, or NULL. debugctl_yielder_has: it has its fields, from the call of its ->take()
- * to that of ->give_up(). Meanwhile no other owner has claimed any of them.
- */
+/* The yielding owner, or NULL */
 static const struct debugctl_yielder *debugctl_yielder;
+
+/*
+ * The yielding owner uses its fields: its ->take() was called, and its ->give_up() was not called
+ * since. While nobody holds debugctl_mutex, no other owner has claimed any of these fields then.
+ */
 static bool debugctl_yielder_has;
 
 /*
- * The yielding owner takes its fields back this long after the last release. Taking and giving up send
- * an IPI to all CPUs. A user who opens and closes events of perf in a loop must not cause that often.
+ * If another owner releases fields of the yielding owner, the yielding owner takes them back this
+ * much later. ->take() and ->give_up() send an IPI to all CPUs. A user who opens and closes events
+ * of perf in a loop must not cause that often.
  */
 #define DEBUGCTL_LINGER	HZ
 
@@ -116,15 +119,15 @@ int debugctl_claim(unsigned long mask)
  * @mask: a mask that was claimed, or some of its fields
  *
  * The caller must have cleared the bits on all CPUs. Exception: with architectural LBRs, perf
- * leaves FREEZE_LBRS_ON_PMI set. May sleep. If the yielding owner does not have its fields, and all
- * of them are free now, its ->take() is called after DEBUGCTL_LINGER, if they are still free then.
+ * leaves FREEZE_LBRS_ON_PMI set. May sleep. If that releases the last claimed field of the yielding
+ * owner, its ->take() is called after DEBUGCTL_LINGER, if its fields are still free then.
  */
 void debugctl_release(unsigned long mask)
 {
 	guard(mutex)(&debugctl_mutex);
 	WARN_ON_ONCE((debugctl_claimed & mask) != mask);
 	debugctl_claimed &= ~mask;
-	if (debugctl_may_take())
+	if (debugctl_may_take() && debugctl_yielder->mask & mask)
 		mod_delayed_work(system_dfl_wq, &debugctl_take_work, DEBUGCTL_LINGER);
 }
 
@@ -132,8 +135,8 @@ void debugctl_release(unsigned long mask)
  * debugctl_claim_yielding - Use fields of DEBUGCTL while no other owner claims them
  * @yielder: the fields and the callbacks
  *
- * If all the fields are free, this calls ->take(). If not, ->take() is called after the last of them
- * was released, see debugctl_release(). May sleep.
+ * If all the fields are free, this calls ->take(). If not, ->take() is called after the last of
+ * them was released, see debugctl_release(). May sleep.
  *
  * Return: 0; -EBUSY if there is a yielding owner already; -EINVAL if the mask is 0 or is not
  * made of whole fields.

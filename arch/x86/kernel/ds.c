@@ -363,10 +363,7 @@ int ds_claim_bts(bool (*give_way)(bool privileged))
 		ds_reset(DS_BTS, cpu, BTS_BUFFER_SIZE, ds_layout.record);
 	WRITE_ONCE(ds_claimant, give_way);
 	WRITE_ONCE(ds_claimed, true);
-	/*
-	 * An NMI handler of perf may have read ds_claimed as false: this also waits until it has
-	 * returned.
-	 */
+	/* This also waits for an NMI handler of perf that has read ds_claimed as false. */
 	on_each_cpu(ds_claim_cpu, NULL, 1);
 
 	return 0;

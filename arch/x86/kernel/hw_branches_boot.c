@@ -7,7 +7,7 @@
  * kernel did not notice that the reset was about to come. Last branch records are in registers. A
  * reset may clear them, and the next boot does not read them. So they are copied to the reserved
  * memory when their CPU is frozen, for example in a crash. An orderly reboot or kexec erases the
- * branches of both kinds.
+ * branches of both kinds in the reserved memory.
  *
  * If BTS also traces a task, the records of a CPU on which this task runs are moved from the buffer
  * to a ring in other memory. A reboot loses the records in the ring.
@@ -54,8 +54,8 @@ void __init arch_hw_branches_boot_use(unsigned int cpu, void *memory)
 }
 
 /*
- * Leave the Debug Store as it is: the hardware may still use it. It has no branches, only the
- * addresses of the buffer.
+ * Leave the page with the positions of BTS as it is: the hardware may still use it. It has
+ * addresses of the buffer, and no branches.
  */
 void arch_hw_branches_boot_erase(void *memory)
 {

@@ -9,7 +9,7 @@
  *
  * perf has priority. The recorder is the yielding owner of DEBUGCTL's LBR field: before
  * perf creates its first event that claims this field (with branch stacks, for example),
- * hw_branches_lbr_yield() stops recording on all CPUs. After the last such event is gone,
+ * hw_branches_lbr_yield() stops recording on all CPUs. A second after the last such event is gone,
  * hw_branches_lbr_take() starts recording again.
  *
  * hw_branches_lbr_owned, hw_branches_lbr_cpus and hw_branches_lbr_ended tell which CPUs have to

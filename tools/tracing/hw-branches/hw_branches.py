@@ -219,10 +219,15 @@ def with_ring(program, cpu, buffer):
     Return the records in the buffer of a CPU, and then those that were moved from there to the
     ring of the recorder's context. This does the same as bts_flight_both() of the kernel.
     """
-    context = per_cpu(program["hw_branches_readable"], cpu).read_()
+    try:
+        readable = program["hw_branches_readable"]
+    except KeyError:
+        # This kernel has the Debug Store, but not the recorder.
+        return buffer
+    context = per_cpu(readable, cpu).read_()
     if not context:
         return buffer
-    # The buffer of a late context is from before this context.
+    # A late context was created after its CPU was frozen: the branches in the buffer are older.
     newest = [] if context.late.value_() else buffer
     # While the CPU moves records from the buffer to the ring, they may be in both.
     state = per_cpu(program["bts_ds"], cpu).state

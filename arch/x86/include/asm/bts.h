@@ -266,14 +266,14 @@ void bts_note_freeze(void);
 void bts_deliver_step(u64 from, u64 to);
 void bts_deliver_steps_gap(void);
 
-/* A #DB has cleared TR on this CPU, and no gap was marked since. */
+/* A #DB may have cleared TR on this CPU, and no gap was marked since. */
 DECLARE_PER_CPU(bool, bts_cleared);
 
 /**
  * bts_note_cleared - note whether a #DB has cleared TR
  *
  * Called with interrupts off by the handlers of #DB and NMI. They must not write DEBUGCTL before
- * this, as the write would set TR again. For noinstr code, and without a branch unless BTS is on.
+ * this, as the write would set TR again. For noinstr code. Takes no branch unless BTS is on.
  */
 static __always_inline void bts_note_cleared(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf's own BTS, on a processor where each #DB clears DEBUGCTL.TR: the kernel sets TR again. A child
- * runs into a breakpoint of perf, again and again, which does not stop it.
+ * perf's own BTS, on a processor where each #DB clears DEBUGCTL.TR: the kernel sets TR again. A
+ * child runs into a breakpoint of perf, again and again, which does not stop it.
  */
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>

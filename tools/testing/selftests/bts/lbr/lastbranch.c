@@ -106,6 +106,25 @@ static void test_words(void)
 	must_set("enable", "0");
 }
 
+static bool is_given_up(void)
+{
+	char *state = get("enable");
+	bool yes = !strncmp(state, GIVEN_UP, strlen(GIVEN_UP));
+
+	free(state);
+	return yes;
+}
+
+/* The recorder takes the LBRs back a second after perf has released them: wait 10 s at most. */
+static bool taken_back(void)
+{
+	int i;
+
+	for (i = 0; i < 1000 && is_given_up(); i++)
+		usleep(10000);
+	return is("enable", "lbr") && recording_cpus() == cpus();
+}
+
 static int files(int depth)
 {
 	int fd;
@@ -138,7 +157,7 @@ static int files(int depth)
 	ok(fd >= 0 && set("enable", "bts") && !set("enable", "auto") &&
 	   is("enable", GIVEN_UP), "auto: lbr where BTS is in use");
 	close(fd);
-	ok(is("enable", "lbr") && recording_cpus() == cpus(), "which begins when perf is done");
+	ok(taken_back(), "which begins when perf is done");
 	must_set("enable", "0");
 	return finish();
 }
@@ -153,25 +172,6 @@ static int booted(void)
 {
 	ok(is("enable", "lbr") && recording_cpus() == cpus(), "on since boot");
 	return finish();
-}
-
-static bool is_given_up(void)
-{
-	char *state = get("enable");
-	bool yes = !strncmp(state, GIVEN_UP, strlen(GIVEN_UP));
-
-	free(state);
-	return yes;
-}
-
-/* The recorder takes the LBRs back a second after perf has released them: wait 10 s at most. */
-static bool taken_back(void)
-{
-	int i;
-
-	for (i = 0; i < 1000 && is_given_up(); i++)
-		usleep(10000);
-	return is("enable", "lbr") && recording_cpus() == cpus();
 }
 
 /* A user who opens and closes events in a loop must not interrupt all CPUs each time. */

@@ -179,7 +179,8 @@ static void with_bts(const char *when)
 
 /*
  * Returns how many branches of a snapshot are newer than the call of the helper, for which the
- * verifier puts hw_branches_snapshot() into the program: so many of the LBRs are lost to the helper.
+ * verifier puts hw_branches_snapshot() into the program: so many of the LBRs are lost to the
+ * helper.
  */
 static int64_t wasted(int64_t n)
 {
