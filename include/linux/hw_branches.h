@@ -153,6 +153,7 @@ static inline bool arch_hw_branches_given_up(void)
 {
 	return READ_ONCE(arch_hw_branches_is_given_up);
 }
+
 /* Return the largest number of branches of a CPU that can be read. It depends on the source. */
 u32 arch_hw_branches_depth(void);
 /*

@@ -175,8 +175,8 @@ static int debugctl_taken_by_now(int times)
 {
 	int i;
 
-	for (i = 0; i < 1000 && READ_ONCE(debugctl_taken) < times; i++)
-		msleep(10);
+	for (i = 0; i < 500 && READ_ONCE(debugctl_taken) < times; i++)
+		msleep(20);
 	return READ_ONCE(debugctl_taken);
 }
 

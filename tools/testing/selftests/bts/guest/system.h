@@ -68,8 +68,8 @@ void sample_all(uint64_t event, uint64_t period);
  */
 int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
 /*
- * Returns the number of interrupts since boot, on all CPUs, or 0 on an error. @name is that of a line
- * in /proc/interrupts: "CAL" is function call interrupts.
+ * Returns the number of interrupts since boot, on all CPUs, or 0 on an error. @name is that of a
+ * line in /proc/interrupts: "CAL" is function call interrupts.
  */
 long interrupts(const char *name);
 long nmis(void);

@@ -6,8 +6,8 @@
  *
  *   silicon late	the PMI comes when the hardware's buffer has long been full
  *   silicon cleared	each #DB clears DEBUGCTL.TR, and so stops the recording
- *   silicon leftover	perf's last event with LBRs leaves FREEZE_LBRS_ON_PMI set, with which each PMI
- *			clears DEBUGCTL.TR: nothing is lost
+ *   silicon leftover	perf's last event with LBRs leaves FREEZE_LBRS_ON_PMI set, with which each
+ *			PMI clears DEBUGCTL.TR: nothing is lost
  *   silicon sampled	perf samples all CPUs while the kernel is recorded: nothing is lost
  *   silicon together	the same with two counters of perf and the NMI watchdog
  *   silicon masked [kept]
