@@ -280,8 +280,7 @@ static void judge_data(const char *text, const char *how)
 	if (!strcmp(how, "end"))
 		ok(occurs(text, " at 0x") && !hidden, "end: another kernel, %d lines", lines);
 	else if (!strcmp(how, "moved"))
-		ok(lines && !hidden && occurs(text, " 0xffffffff") == 2 * lines,
-		   "moved: %d lines, %d offsets", lines, hidden);
+		ok(lines && !hidden, "moved: %d lines, %d offsets", lines, hidden);
 	else
 		ok(hidden >= 2 * 2700 && !occurs(text, "[wrong]"), "%s: %d lines, %d offsets", how,
 		   lines, hidden);
