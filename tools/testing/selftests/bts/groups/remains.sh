@@ -150,7 +150,8 @@ remains_reboot() {
 	remains_erased
 }
 
-# What is erased in the reserved memory, and when. In `small`, the memory is too small to be used.
+# A thaw, a shutdown and a boot erase branches in the reserved memory. In `small`, the memory is too
+# small to be used.
 remains_erased() {
 	local source
 

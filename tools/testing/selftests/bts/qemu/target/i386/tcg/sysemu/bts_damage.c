@@ -3,8 +3,8 @@
  * Errata of the Branch Trace Store: the first record after an SMI is garbage
  * (x-bts-smi), and some records are garbage or lost (x-bts-damage).
  *
- * What comes at random is computed from the number of the CPU, from x-bts-seed,
- * and from how often this was done before. So with -icount, a guest that does
+ * Random numbers are computed from the number of the CPU, from x-bts-seed, and
+ * from how often this was done before. So with -icount, a guest that does
  * the same again has the same records damaged again.
  */
 
