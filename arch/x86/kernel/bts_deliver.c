@@ -64,17 +64,18 @@ void bts_deliver(const struct bts_raw *rec, u32 n)
 	}
 }
 
-static void bts_put_gaps(bool user)
+/* Mark a gap in the contexts that have one of @flags. */
+static void bts_put_gaps(u32 flags)
 {
 	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
 	struct bts_context *ctx;
 
 	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
-		if (user || bts_takes_kernel(ctx->attr.flags))
+		if (ctx->attr.flags & flags)
 			bts_put_gap(ctx);
 	}
 	list_for_each_entry(ctx, &cpu->contexts, node) {
-		if ((user || bts_takes_kernel(ctx->attr.flags)) && bts_ctx_records_now(cpu, ctx))
+		if (ctx->attr.flags & flags && bts_ctx_records_now(cpu, ctx))
 			bts_put_gap(ctx);
 	}
 }
@@ -86,7 +87,7 @@ static void bts_put_gaps(bool user)
  */
 void bts_deliver_gap(void)
 {
-	bts_put_gaps(true);
+	bts_put_gaps(BTS_USER | BTS_KERNEL | BTS_ENTRY);
 }
 
 /**
@@ -96,7 +97,7 @@ void bts_deliver_gap(void)
  */
 void bts_deliver_kernel_gap(void)
 {
-	bts_put_gaps(false);
+	bts_put_gaps(BTS_KERNEL | BTS_ENTRY);
 }
 
 /**

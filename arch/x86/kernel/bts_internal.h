@@ -145,7 +145,6 @@ static inline bool bts_avoids_cpl_filter(u32 flags)
 	return flags & (BTS_KERNEL | BTS_SOFT_FILTER) && READ_ONCE(bts_cpl_skewed);
 }
 
-bool bts_takes_kernel(u32 flags);
 const struct bts_source *bts_find_source(u32 id);
 u32 bts_record_flags(const struct bts_source *source);
 u32 bts_possible_flags(const struct bts_source *source);

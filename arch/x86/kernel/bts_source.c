@@ -101,7 +101,12 @@ const struct bts_source *bts_find_source(u32 id)
  */
 bool bts_records_kernel(u32 id, u32 flags)
 {
-	return bts_find_source(id) == bts_source && bts_takes_kernel(flags);
+	if (bts_find_source(id) != bts_source)
+		return false;
+	if (flags & (BTS_KERNEL | BTS_ENTRY))
+		return true;
+
+	return flags & BTS_USER && (!bts_source->filters || bts_avoids_cpl_filter(flags));
 }
 
 /* Return the flags that the contexts of tasks may have with a source. */
@@ -157,13 +162,4 @@ int bts_source_info(u32 id, struct bts_source_info *info)
 u32 bts_wanted_steps(void)
 {
 	return this_cpu_read(bts_cpu.owner)->step_flags;
-}
-
-/* Tell whether the hardware has to record the kernel for a context with @flags. */
-bool bts_takes_kernel(u32 flags)
-{
-	if (flags & (BTS_KERNEL | BTS_ENTRY))
-		return true;
-
-	return flags & BTS_USER && (!bts_source->filters || bts_avoids_cpl_filter(flags));
 }

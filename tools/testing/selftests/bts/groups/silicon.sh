@@ -71,6 +71,8 @@ too_late() {
 debug_exceptions() {
 	strict steps-db silicon=db smp=2 icount=slow -- silicon cleared
 	strict steps-worst silicon=worst smp=2 icount=slow -- silicon cleared
+	strict steps-db-no-filter silicon=db cpu="$CPU,-ds-cpl" smp=2 icount=slow -- \
+		silicon cleared
 	ours perf-db silicon=db smp=2 -- trcleared
 }
 
@@ -146,7 +148,7 @@ core_duo() {
 	traced forge-core-duo "${keys[@]}" pti=on -- forge
 	ours claims-core-duo "${keys[@]}" pti=off abort=1 -- claims recording
 	ours offline-core-duo "${keys[@]}" abort=1 -- offline claim 5
-	survived crash-core-duo "${keys[@]}" -- crash task 2
+	survived crash-core-duo "${keys[@]}" -- crash damaged 10
 }
 
 group_silicon() {

@@ -4,9 +4,10 @@
  * kernel, which survives most of the crashes. KIND is the way of the crash, or the name of a test.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
- *				seen, again, late, work, quiet, off, sysrq, jump, null,
- *				error, protection, alone, folded, offline, walk, cfi. Only
- *				task, bug, console, seen, again and quiet use TIMES.
+ *				seen, again, late, work, quiet, damaged, off, sysrq, jump,
+ *				null, error, protection, alone, folded, offline, walk, cfi.
+ *				Only task, bug, console, seen, again, quiet and damaged use
+ *				TIMES.
  *   crash MODULE die KIND		a fatal crash; the host reads the console. If this program
  *				is PID 1, a crash that kills it is fatal
  *   crash MODULE end KIND		the same, with the recorder's default settings
@@ -61,7 +62,8 @@ static void test_order(const char *kind)
 	free(trace);
 }
 
-static void test_task(const char *kind, int times)
+/* Crash @times times. At least @good_ones of the crashes must show the fault on top. */
+static void test_crashes(const char *kind, int times, int good_ones)
 {
 	int i, found = 0, survived = 0, on = 0, since = 0, least = INT_MAX;
 
@@ -78,12 +80,18 @@ static void test_task(const char *kind, int times)
 		least = d.since < least ? d.since : least;
 	}
 	ok(survived == times, "%s: %d oopses", kind, times);
-	ok(found == times, "%s: each with its trace, the fault on top", kind);
+	ok(found >= good_ones, "%s: at least %d of %d show the fault on top: %d", kind, good_ones,
+	   times, found);
 	ok(on == times, "%s: frozen until it is thawed", kind);
 	/* vm/measure.sh reads the largest number of branches between a fault and its freeze. */
 	printf("# measure %d\n", since);
 	/* A timer tick may come between fault and freeze: allow more branches in some crashes. */
 	ok(least > 0 && least < 300 && since < 1000, "%s: soon frozen", kind);
+}
+
+static void test_task(const char *kind, int times)
+{
+	test_crashes(kind, times, times);
 	crash_once("task", 0);
 	thaws();
 	test_order(kind);
@@ -709,6 +717,9 @@ static void run(const char *kind, int times)
 	}
 	if (!strcmp(kind, "quiet"))
 		test_quiet(times);
+	else if (!strcmp(kind, "damaged"))
+		/* The processor damages or drops some records: that of the fault may be one. */
+		test_crashes("task", times, times / 2);
 	else if (!strcmp(kind, "jump"))
 		test_jump("jump", "0xb75");
 	else if (!strcmp(kind, "null"))
