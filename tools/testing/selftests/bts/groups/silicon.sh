@@ -73,6 +73,8 @@ debug_exceptions() {
 	strict steps-worst silicon=worst smp=2 icount=slow -- silicon cleared
 	strict steps-db-no-filter silicon=db cpu="$CPU,-ds-cpl" smp=2 icount=slow -- \
 		silicon cleared
+	strict steps-db-nmi silicon=db cpu="$CPU,x-pmu-counts=on" smp=2 icount=slow -- \
+		silicon cleared nmi
 	ours perf-db silicon=db smp=2 -- trcleared
 }
 

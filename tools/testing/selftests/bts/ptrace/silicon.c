@@ -5,7 +5,10 @@
  * record a wanted branch.
  *
  *   silicon late	the PMI comes when the hardware's buffer has long been full
- *   silicon cleared	each #DB clears DEBUGCTL.TR, and so stops the recording
+ *   silicon cleared [nmi]
+ *			each #DB clears DEBUGCTL.TR, and so stops the recording; nmi: an NMI comes
+ *			after every second branch of the tracee, after the #DB of a step and before
+ *			the first instruction of its handler
  *   silicon leftover	perf's last event with LBRs leaves FREEZE_LBRS_ON_PMI set, with which each
  *			PMI clears DEBUGCTL.TR: nothing is lost
  *   silicon sampled	perf samples all CPUs while the kernel is recorded: nothing is lost
@@ -99,16 +102,45 @@ static size_t user_branches(const struct trace *t)
 	return n;
 }
 
-static void check_cleared(const char *name, int request, uint32_t flags)
+/* Have perf interrupt @pid, or all tasks of @cpu, after every @period branches in user mode. */
+static int sample_branches(pid_t pid, int cpu, unsigned int period)
+{
+	struct perf_event_attr attr = {
+		.size		= sizeof(attr),
+		.type		= PERF_TYPE_HARDWARE,
+		.config		= PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.sample_period	= period,
+		.exclude_kernel	= 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		give_up("perf_event_open");
+	return fd;
+}
+
+static void check_cleared_by(const char *name, int request, uint32_t flags, bool with_nmis)
 {
 	struct trace got = { };
 	struct stops stops;
-	pid_t pid = start_walk();
+	int counter = -1;
+	long before;
 	size_t marks;
+	pid_t pid;
 
+	pin_to(0);
+	pid = start_walk();
+	pin_to(1);
 	if (bts_config(pid, flags | ALLOC, RECORDS(10 * ROOM), 0))
 		give_up("no trace");
+	/* A counter of the task would start anew at each stop. */
+	if (with_nmis)
+		counter = sample_branches(-1, 0, 2);
+	before = nmis();
 	step_through(pid, request, &stops);
+	close(counter);
+	if (with_nmis)
+		ok(nmis() - before >= nr_branches() / 2, "%s: %ld NMIs", name, nmis() - before);
 	trace_drain(pid, &got, ROOM);
 	marks = trace_count(&got, X86_BTS_LOST);
 	ok(user_branches(&got) == nr_branches(), "%s: all %u branches of user mode", name,
@@ -119,6 +151,28 @@ static void check_cleared(const char *name, int request, uint32_t flags)
 		ok(!marks, "%s: no mark", name);
 	finish_walk(pid);
 	trace_free(&got);
+}
+
+static void check_cleared(bool with_nmis)
+{
+	static const struct {
+		const char *name;
+		int request;
+		uint32_t flags;
+	} ways[] = {
+		{ "step", PTRACE_SINGLESTEP, TRACE },
+		{ "step, ENTRY", PTRACE_SINGLESTEP, TRACE | ENTRY },
+		{ "step, KERNEL", PTRACE_SINGLESTEP, TRACE | KERNEL },
+		{ "block-step", PTRACE_SINGLEBLOCK, TRACE },
+		{ "block-step, ENTRY", PTRACE_SINGLEBLOCK, TRACE | ENTRY },
+		{ "block-step, KERNEL", PTRACE_SINGLEBLOCK, TRACE | KERNEL },
+	};
+	size_t i;
+
+	if (with_nmis)
+		allow_many_samples();
+	for (i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		check_cleared_by(ways[i].name, ways[i].request, ways[i].flags, with_nmis);
 }
 
 static void many_calls(unsigned long n)
@@ -224,23 +278,6 @@ static struct damage run_damaged(const struct tracee *t, unsigned int room)
 	return d;
 }
 
-/* Have perf interrupt the tracee after every @period of its branches in user mode. */
-static int sample_branches(pid_t pid, unsigned int period)
-{
-	struct perf_event_attr attr = {
-		.size		= sizeof(attr),
-		.type		= PERF_TYPE_HARDWARE,
-		.config		= PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
-		.sample_period	= period,
-		.exclude_kernel	= 1,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-
-	if (fd < 0)
-		give_up("perf_event_open");
-	return fd;
-}
-
 /*
  * Record the kernel while perf samples. Each NMI empties the buffer of the CPU. So with some of the
  * periods, the buffer requests its PMI during the first branches of an NMI for the counter, whose
@@ -258,7 +295,7 @@ static void check_masked(bool kept)
 	if (bts_config(t.pid, TRACE | KERNEL | ALLOC, RECORDS(ROOM), 0))
 		give_up("no trace");
 	for (period = first; period < last; period += 16) {
-		int fd = sample_branches(t.pid, period);
+		int fd = sample_branches(t.pid, -1, period);
 		struct trace got = { };
 
 		tracee_do(&t, known_work, samples * period + 1);
@@ -406,13 +443,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "late")) {
 		check_late();
-	} else if (argc == 2 && !strcmp(argv[1], "cleared")) {
-		check_cleared("step", PTRACE_SINGLESTEP, TRACE);
-		check_cleared("step, ENTRY", PTRACE_SINGLESTEP, TRACE | ENTRY);
-		check_cleared("step, KERNEL", PTRACE_SINGLESTEP, TRACE | KERNEL);
-		check_cleared("block-step", PTRACE_SINGLEBLOCK, TRACE);
-		check_cleared("block-step, ENTRY", PTRACE_SINGLEBLOCK, TRACE | ENTRY);
-		check_cleared("block-step, KERNEL", PTRACE_SINGLEBLOCK, TRACE | KERNEL);
+	} else if (argc >= 2 && !strcmp(argv[1], "cleared")) {
+		check_cleared(argc > 2 && !strcmp(argv[2], "nmi"));
 	} else if (argc == 2 && !strcmp(argv[1], "leftover")) {
 		check_leftover();
 	} else if (argc == 2 && !strcmp(argv[1], "sampled")) {
