@@ -102,22 +102,23 @@ read_renames()
 	done < <(cd "$top" && list_files | tr '\n' '\0' | xargs -0r grep -sl -- "$pattern")
 }
 
-# Print the path of the file to use for FILE: that of the overlay, a copy in which rename.sed
-# has changed names, or the one in the repository.
-source_of()
+# Set source to the path of the file to use for FILE: that of the overlay, a copy in which
+# rename.sed has changed names, or the one in the repository. This function, copy_file() and
+# same_mode() are called for each of 1000 files, so they do not fork.
+find_source()
 {
 	local f=$1
 	if [ -n "$overlay" ] && [ -e "$overlay/$f" ]; then
-		echo "$overlay/$f"
+		source=$overlay/$f
 	elif [ -n "$overlay" ] && [ -n "${renamed[$f]}" ]; then
 		if [ ! -e "$tmp/renamed/$f" ]; then
 			mkdir -p "$tmp/renamed/$(dirname "$f")"
 			sed -f "$overlay/rename.sed" "$top/$f" >"$tmp/renamed/$f" || die "cannot write $tmp/renamed/$f"
 			[ ! -x "$top/$f" ] || chmod +x "$tmp/renamed/$f"
 		fi
-		echo "$tmp/renamed/$f"
+		source=$tmp/renamed/$f
 	else
-		echo "$top/$f"
+		source=$top/$f
 	fi
 }
 
@@ -235,7 +236,8 @@ is_patch()
 patch_target()
 {
 	local file=${1%.patch} target
-	target=$(sed -n 's,^+++ b/\([^[:space:]]*\).*,\1,p' "$(source_of "$1")")
+	find_source "$1"
+	target=$(sed -n 's,^+++ b/\([^[:space:]]*\).*,\1,p' "$source")
 	[ -n "$target" ] || die "$1: no '+++ b/FILE' line: make it a unified diff with a/ and b/ paths"
 	[ "$target" = "$file" ] || [ "$target" = "${file%.*}" ] ||
 		die "$1: changes '${target//$'\n'/ }', but by its name it should change ${file%.*} only"
@@ -250,7 +252,8 @@ read_targets()
 	for p in "${patches[@]}"; do
 		while IFS= read -r f; do
 			[ -n "$f" ] || continue
-			if [ ! -f "$(source_of "$f")" ] || [ -L "$(source_of "$f")" ]; then
+			find_source "$f"
+			if [ ! -f "$source" ] || [ -L "$source" ]; then
 				die "series/series: $p takes $f, which is not a file here"
 			fi
 			is_patch "$f" || continue
@@ -340,15 +343,17 @@ pristine()
 	fi
 }
 
-# Print the mode of a file: git stores only whether a file is executable.
-mode()
+# git stores only whether a file is executable.
+same_mode()
 {
-	if [ -x "$1" ]; then echo 755; else echo 644; fi
+	if [ -x "$1" ]; then [ -x "$2" ]; else [ ! -x "$2" ]; fi
 }
 
 copy_file()
 {
-	install -D -m "$(mode "$1")" "$1" "$2" || die "cannot write $2"
+	local mode=644
+	[ ! -x "$1" ] || mode=755
+	install -D -m "$mode" "$1" "$2" || die "cannot write $2"
 }
 
 # Copy the originals of all files that the series changes into STAGE.
@@ -367,10 +372,11 @@ lay_patch()
 	local f=$1 stage=$2 t out hunks
 	t=$(patch_target "$f") || exit 2
 	[ -e "$stage/$t" ] || die "$f: this kernel has no $t"
-	if out=$(patch -p1 -F0 -N -r - --no-backup-if-mismatch -d "$stage" <"$(source_of "$f")" 2>&1); then
+	find_source "$f"
+	if out=$(patch -p1 -F0 -N -r - --no-backup-if-mismatch -d "$stage" <"$source" 2>&1); then
 		return 0
 	fi
-	if patch -p1 -F0 -R -f --dry-run -d "$stage" <"$(source_of "$f")" >/dev/null 2>&1; then
+	if patch -p1 -F0 -R -f --dry-run -d "$stage" <"$source" >/dev/null 2>&1; then
 		die "$f: $t is changed already: start from a pristine tree, or is the series in it already?"
 	fi
 	hunks=$(sed -n 's/^Hunk #\([0-9]*\) FAILED at \([0-9]*\).*/\1 (line \2)/p' <<<"$out")
@@ -397,7 +403,8 @@ lay()
 		elif pristine "$from" "$f" >/dev/null; then
 			die "$f is new in the series but exists in the kernel tree: start from a pristine one, or is it in it already?"
 		else
-			copy_file "$(source_of "$f")" "$stage/$f"
+			find_source "$f"
+			copy_file "$source" "$stage/$f"
 			[ ! -e "$overlay/$f.compat.patch" ] || lay_compat "$f" "$stage"
 		fi
 	done < <(printf '%s' "${takes[$name]}" | sort_entries)
