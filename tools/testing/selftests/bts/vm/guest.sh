@@ -59,10 +59,15 @@ python_files() {
 	done
 }
 
-# Print the path of a program or library, and the paths of the libraries that it needs.
+# Print the path of a program or library, and the paths of the libraries that it needs. A host that
+# refuses 32-bit programs cannot run ldd on them.
 with_libraries() {
 	echo "$1"
-	ldd "$1" 2>/dev/null | grep -o '/[^ ]*' | grep -v '^/usr/sbin/ldd'
+	if readelf -h "$1" 2>/dev/null | grep -q 'ELF32'; then
+		readelf -ld "$1" | sed -n 's,.*interpreter: \(.*\)],\1,p; s,.*(NEEDED).*\[\(.*\)],/lib32/\1,p'
+	else
+		ldd "$1" 2>/dev/null | grep -o '/[^ ]*' | grep -v '^/usr/sbin/ldd'
+	fi
 }
 
 # tool_files ROOT TOOL...: print the paths of the files that the tools need, and make links in ROOT.
