@@ -24,15 +24,16 @@ other_compiler() {
 	check clang-unit_space -- env -C "$BTSTRACE/test" "$BTSTRACE/test/unit_space"
 }
 
-# stepped CASE SCRIPT PROGRAM [ARG...]: run a script of tool/ that single-steps a program. It runs in
-# a guest: some hosts refuse 32-bit programs, and some virtual machines miss steps.
+# stepped CASE PROGRAM [ARG...]: run a script of tool/ that single-steps a program. CASE is the name
+# of the script, and may have a suffix that begins with '-' or '_'. The script runs in a guest: some
+# hosts refuse 32-bit programs, and some virtual machines miss steps.
 stepped() {
 	local tools="bash awk cmp cut diff grep head mktemp objdump od rm sed tail uniq wc xargs"
 	tools+=" /usr/bin/printf $B/tool $PROGRAMS/out/guest/walk $PROGRAMS/out/guest/walk_32"
 	tools+=" $BENCH_BIN/shapes $BENCH_BIN/shapes_32 $BTSTRACE/btstrace $BTSTRACE/test/record"
 
 	boot "$1" kernel=patched config="$CONFIG" mem=1024 stall=300 timeout=400 tools="$tools" \
-		-- bash "$B/tool/$2" "$BTSTRACE" "${@:3}"
+		-- bash "$B/tool/${1%%[-_]*}.sh" "$BTSTRACE" "${@:2}"
 }
 
 # Record a program, and compare branches of its own code with objdump: the kind, and the target of a
@@ -41,7 +42,7 @@ against_objdump() {
 	local bits
 
 	for bits in "" _32; do
-		stepped "objdump$bits" objdump.sh "$PROGRAMS/out/guest/walk$bits"
+		stepped "objdump$bits" "$PROGRAMS/out/guest/walk$bits"
 	done
 }
 
@@ -50,13 +51,13 @@ against_objdump() {
 against_steps() {
 	local guest=$PROGRAMS/out/guest
 
-	stepped drcov drcov.sh "$guest/walk" mixed 2
-	stepped drcov_32 drcov.sh "$guest/walk_32" mixed 2
-	stepped drcov-fault drcov.sh "$guest/walk" fault 0
-	stepped drcov-libraries drcov.sh "$BENCH_BIN/shapes" opens 2
-	stepped drcov-libraries_32 drcov.sh "$BENCH_BIN/shapes_32" sorts 2
-	stepped insn insn.sh "$BENCH_BIN/shapes" sorts 1
-	stepped insn-fault insn.sh "$guest/walk" fault 0
+	stepped drcov "$guest/walk" mixed 2
+	stepped drcov_32 "$guest/walk_32" mixed 2
+	stepped drcov-fault "$guest/walk" fault 0
+	stepped drcov-libraries "$BENCH_BIN/shapes" opens 2
+	stepped drcov-libraries_32 "$BENCH_BIN/shapes_32" sorts 2
+	stepped insn "$BENCH_BIN/shapes" sorts 1
+	stepped insn-fault "$guest/walk" fault 0
 }
 
 # Print each kind of crash in a source file, and the line that causes it.
