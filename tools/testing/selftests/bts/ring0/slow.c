@@ -105,6 +105,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s MODULE stall|thaw\n", argv[0]);
 		return 2;
 	}
+	await_clock();
 	must_set("enable", "1");
 	usleep(20000);
 	must_set("fold", "0");
