@@ -19,7 +19,7 @@
 
 /*
  * Resume recording after a #DB, which is documented to clear TR on some models. bts_ds_drain()
- * marks the gap.
+ * marks the gap in the traces that lost branches of the kernel.
  */
 static void bts_ds_restart(void)
 {

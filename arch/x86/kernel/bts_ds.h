@@ -29,8 +29,8 @@ enum bts_ds_state {
  * @min_records_to_pmi: if @kernel, the threshold is at least this number of records, if the buffer
  *		has room for them
  * @kernel:	branches of the kernel are recorded
- * @stuck:	@long_exits has reached BTS_DS_MAX_LONG_EXITS: no branch of the kernel is
- *		recorded until the next pause, and without a CPL filter no branch at all
+ * @stuck:	@long_exits has reached BTS_DS_MAX_LONG_EXITS: until the next pause, the hardware
+ *		must not record the kernel. Without a CPL filter, it records nothing then
  * @halted:	bts_ds_first_nmi() has stopped recording until bts_ds_last_nmi()
  * @bits:	the value that bts_ds_record() writes to the BTS field of DEBUGCTL
  * @interrupted: bts_ds_pmi() was called since the last pause; if so, @pmi_user, @pmi_ip and
@@ -88,8 +88,8 @@ extern bool bts_ds_filters;
  * The first threshold is at least BTS_DS_PROGRESS.
  *
  * If an exit path makes more than BTS_DS_LONG_EXIT records, the interrupted code may make less than
- * a fifth of all records. If BTS_DS_MAX_LONG_EXITS exit paths in a row are that long, the kernel is
- * not recorded until the next pause. A single long exit path may be due to a message of nmi.c.
+ * a fifth of all records. If BTS_DS_MAX_LONG_EXITS exit paths in a row are that long, bts_ds.stuck
+ * is set until the next pause. A single long exit path may be due to a message of nmi.c.
  */
 #define BTS_DS_PROGRESS	256
 #define BTS_DS_LONG_EXIT	(4 * BTS_DS_PROGRESS)
@@ -150,6 +150,7 @@ static inline bool bts_ds_may_restart(const struct bts_ds *d)
 
 bool bts_ds_pause(void);
 void bts_ds_drain(struct bts_ds *d);
+void bts_ds_mark_stuck(const struct bts_ds *d);
 bool bts_ds_resume(void);
 void bts_ds_freeze(void);
 

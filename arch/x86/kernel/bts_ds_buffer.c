@@ -128,12 +128,13 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
 }
 
 /*
- * If a #DB has cleared TR, mark a gap: branches of the kernel are missing since the #DB. The buffer
- * may also hold a few records that were made after the #DB, if something has set TR again before
- * bts_ds_restart(), for example hw_branches_lbr_hold() in an NMI. The mark comes after them, too.
+ * If a #DB has cleared TR, mark a gap: branches of the kernel are missing since the #DB. If
+ * something has set TR again before bts_ds_restart(), for example hw_branches_lbr_hold() in an NMI,
+ * the buffer may end with a few records made after the #DB. Then the mark comes after them.
  *
- * If the buffer is empty, TR was clear for another reason: an NMI has come just before the write of
- * DEBUGCTL in bts_ds_record(). A circular buffer is marked anyway.
+ * If the buffer is empty, mark no gap: TR was clear because an NMI has come just before the write
+ * of DEBUGCTL in bts_ds_record(), or the kernel is not recorded and so lost nothing. A circular
+ * buffer is marked anyway.
  */
 static void bts_ds_mark_cleared(const struct bts_ds *d)
 {
@@ -203,6 +204,17 @@ void bts_ds_drain(struct bts_ds *d)
 	}
 }
 
+/* If this CPU is stuck, mark a gap in the traces that lose branches: see bts_ds_resume(). */
+void bts_ds_mark_stuck(const struct bts_ds *d)
+{
+	if (likely(!d->stuck))
+		return;
+	if (bts_ds_filters)
+		bts_deliver_kernel_gap();
+	else
+		bts_deliver_gap();
+}
+
 bool bts_ds_pause(void)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
@@ -215,6 +227,7 @@ bool bts_ds_pause(void)
 		barrier();
 		ds_bts_write(0);
 		bts_ds_drain(d);
+		bts_ds_mark_stuck(d);
 		WRITE_ONCE(d->state, BTS_DS_OFF);
 	}
 	bts_ds_reset_backoff(d);

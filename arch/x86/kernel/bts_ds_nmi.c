@@ -163,10 +163,7 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 	d->pmi_ip = regs->ip;
 	d->pmi_when = jiffies;
 	d->pmi_user = user_mode(regs);
-	if (d->stuck && bts_ds_filters)
-		bts_deliver_kernel_gap();
-	else if (d->stuck)
-		bts_deliver_gap();
+	bts_ds_mark_stuck(d);
 	if (!bts_ds_resume())
 		bts_deliver_gap();
 }
