@@ -91,13 +91,37 @@ void bts_deliver_gap(void)
 }
 
 /**
- * bts_deliver_kernel_gap - mark that the source lost records of branches in the kernel only
+ * bts_deliver_kernel_gap - mark that the source lost only records of branches from or to the kernel
  *
  * Called like bts_deliver().
  */
 void bts_deliver_kernel_gap(void)
 {
 	bts_put_gaps(BTS_KERNEL | BTS_ENTRY);
+}
+
+/* Expect a return to user mode in the rings that @list has for user mode alone. */
+static void bts_expect_returns(const struct list_head *list)
+{
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, list, node) {
+		if (!(ctx->attr.flags & BTS_KERNEL))
+			ctx->ring.away = true;
+	}
+}
+
+/**
+ * bts_expect_return - note that the source may have missed the entry to the kernel
+ *
+ * So if the CPL filter drops the return to user mode, bts_ring_put() counts a lost record.
+ *
+ * Called like bts_deliver().
+ */
+void bts_expect_return(void)
+{
+	bts_expect_returns(&this_cpu_read(bts_cpu.owner)->contexts);
+	bts_expect_returns(this_cpu_ptr(&bts_cpu.contexts));
 }
 
 /**

@@ -142,6 +142,7 @@ static void bts_ds_mark_cleared(const struct bts_ds *d)
 		return;
 
 	this_cpu_write(bts_cleared, false);
+	bts_expect_return();
 	if (d->circular || bts_ds_held(d))
 		bts_deliver_kernel_gap();
 }

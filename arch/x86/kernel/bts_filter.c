@@ -13,7 +13,7 @@
  * CPL filter may be used.
  *
  * If the hardware tests the privilege level before the branch, it also drops the branches back
- * to the wanted mode. This is a skew: a record that leaves the wanted mode is followed by a record
+ * to the wanted mode. This is a skew: a record that ends outside the wanted mode is followed by one
  * that starts in the wanted mode, and exactly one wanted record is missing in between. The ring
  * counts the missing record as lost, and stores an X86_BTS_LOST record. A single skew may have
  * another cause, such as an SMI. After BTS_RING_SKEWS skews in a row, bts_cpl_skewed is set: then
@@ -82,23 +82,33 @@ bool bts_is_stray_jump(const struct bts_raw *raw)
 	       !bts_is_entry(raw->from);
 }
 
-/* Tell whether a branch starts in the mode that a ring wants, which is one mode only. */
-static bool bts_starts_inside(const struct bts_ring *ring, const struct bts_raw *in)
+/* Tell whether an address is in the mode that a ring wants, which is one mode only. */
+static bool bts_is_inside(const struct bts_ring *ring, u64 addr)
 {
-	return (in->from < TASK_SIZE_MAX) == !!(ring->flags & BTS_USER);
+	return (addr < TASK_SIZE_MAX) == !!(ring->flags & BTS_USER);
 }
 
 /*
- * Called for a branch @in that leaves the wanted mode. If the next record starts in the wanted
- * mode, the branch back is missing: store an X86_BTS_LOST record at @out, and return true.
- * Otherwise, return false. If @more is false, the next record is not there yet: set ring->away, so
- * that bts_ring_first() tests that record.
+ * The record before @in ended outside the wanted mode of a ring without BTS_ENTRY. Tell whether the
+ * branch back to this mode is missing between that record and @in. The kernel branches between its
+ * entry and its exit. So two exits in a row are no skew: the kernel is not recorded in between,
+ * because the CPU is stuck, see bts_ds_resume().
  */
-static bool bts_sort_leaving(struct bts_ring *ring, struct x86_bts_record *out,
+static bool bts_is_skew(const struct bts_ring *ring, const struct bts_raw *in)
+{
+	return bts_is_inside(ring, in->from) &&
+	       (ring->flags & BTS_USER || bts_is_inside(ring, in->to));
+}
+
+/*
+ * Called for a branch @in that ends outside the wanted mode. If there is a skew behind it, store an
+ * X86_BTS_LOST record at @out, and return true. Otherwise, return false. If @more is false, the
+ * next record is not there yet: bts_ring_first() tests it later.
+ */
+static bool bts_sort_outside(struct bts_ring *ring, struct x86_bts_record *out,
 			     const struct bts_raw *in, bool more)
 {
-	ring->away = !more;
-	if (!more || !bts_starts_inside(ring, in + 1))
+	if (!more || !bts_is_skew(ring, in + 1))
 		return false;
 
 	ring->skews++;
@@ -171,20 +181,19 @@ static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
 		return true;
 	}
 
-	if (from_user != user)
-		return false;
-
 	if (ring->flags & BTS_FLIGHT && bts_is_stray_jump(in)) {
 		bts_whole(ring, out, in);
 		return true;
 	}
 
 	if (ring->flags & BTS_ENTRY) {
+		if (!from_user)
+			return false;
 		bts_branch(out, bts_head(X86_BTS_ENTER, ring->props->flags), in->from, 0);
 		return true;
 	}
 
-	return bts_sort_leaving(ring, out, in, more);
+	return bts_sort_outside(ring, out, in, more);
 }
 
 static __always_inline u64 bts_either(const struct bts_raw *in)
@@ -277,19 +286,30 @@ static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n
 }
 
 /*
- * @in is the first record after a record that left the wanted mode, or the first record after
- * bts_ring_change() without BTS_KERNEL. If @in starts in the wanted mode, the branch back to this
- * mode is missing: count a skew and a lost record. With BTS_ENTRY, count nothing: bts_want() does
- * not request the CPL filter then, and the software source has no CPL filter.
+ * @in is the first record after one that ended outside the wanted mode, or the first record after
+ * bts_ring_change() without BTS_KERNEL. If there is a skew before @in, count it and a lost record.
+ * With BTS_ENTRY, count nothing: the hardware source uses the CPL filter only while the CPU is
+ * stuck, and then the ring has gaps; the software source has no CPL filter.
  */
 static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
 {
-	if (ring->flags & BTS_ENTRY || !bts_starts_inside(ring, in))
+	if (ring->flags & BTS_ENTRY || !bts_is_skew(ring, in))
 		return;
 
 	ring->skews++;
 	ring->lost++;
 	ring->unmarked++;
+}
+
+/*
+ * Tell whether a batch of records whose last branch goes to @to ends outside the wanted mode, so
+ * that a branch back to this mode has to follow.
+ */
+static bool bts_ends_away(const struct bts_ring *ring, u64 to)
+{
+	const u32 both = BTS_USER | BTS_KERNEL;
+
+	return (ring->flags & both) != both && !bts_is_inside(ring, to);
 }
 
 /**
@@ -305,9 +325,10 @@ static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
  */
 bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n)
 {
-	if (n && ring->away) {
-		ring->away = false;
-		bts_ring_first(ring, in);
+	if (n) {
+		if (ring->away)
+			bts_ring_first(ring, in);
+		ring->away = bts_ends_away(ring, in[n - 1].to);
 	}
 	if (unlikely(ring->unmarked || ring->gap))
 		bts_ring_put_due_lost(ring);

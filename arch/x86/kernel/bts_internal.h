@@ -135,7 +135,7 @@ static inline void bts_resume(void)
 }
 
 /*
- * Tell whether contexts with @flags must not use the CPL filter of the hardware, because it drops
+ * Tell whether contexts with @flags should not use the CPL filter of the hardware, because it drops
  * wanted records: see bts_filter.c. Without the CPL filter, the hardware records both modes. A
  * trace without BTS_KERNEL may lack the permission to record the kernel, and so avoids the CPL
  * filter only if it has BTS_SOFT_FILTER.

@@ -48,8 +48,9 @@
  * @unmarked:	the number of those in @lost that are still to be marked in the ring
  * @gaps:	the number of places where the source may have lost records without counting them
  * @gap:	one of @gaps is still to be marked in the ring
- * @away:	the last record left the wanted mode, or bts_ring_change() was called without
- *		BTS_KERNEL: the next record should return to the wanted mode
+ * @away:	a branch back to the wanted mode has to follow, unless a gap does: the last record
+ *		of the source ended outside this mode, or bts_ring_change() was called without
+ *		BTS_KERNEL, or a #DB has hidden the way out, see bts_expect_return()
  * @skews:	the number of skews in a row, see bts_filter.c
  *
  * A ring has no lock: see the locking rules in bts.c. But the records that bts_ring_peek() has

@@ -350,8 +350,8 @@ static void ring_keeps_oldest(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
 	const struct bts_raw foreign[] = {
-		{ .from = KERNEL_ADDR(1), .to = KERNEL_ADDR(2), },
 		{ .from = USER_ADDR(1), .to = KERNEL_ADDR(2), },
+		{ .from = KERNEL_ADDR(1), .to = KERNEL_ADDR(2), },
 	};
 
 	put_numbered(test, ring, 0, 15);
@@ -483,10 +483,16 @@ static void filter_trusts_sound_hardware(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ring->lost);
 }
 
-/* The branch back to user mode is missing: in a batch, between two batches, and before the first */
+/*
+ * The branch back to user mode is missing: in a batch, between two batches, both also behind a branch
+ * in the kernel, and before the first
+ */
 static void filter_notices_a_skew(struct kunit *test)
 {
 	const struct bts_raw inside[] = { round_trip[0], round_trip[2], };
+	const struct bts_raw kernel[] = {
+		round_trip[0], { .from = KERNEL_ADDR(1), .to = KERNEL_ADDR(2), }, round_trip[2],
+	};
 	struct bts_ring *ring;
 
 	ring = make_ring(test, 16, BTS_USER);
@@ -496,6 +502,15 @@ static void filter_notices_a_skew(struct kunit *test)
 	ring = make_ring(test, 16, BTS_USER);
 	bts_ring_put(ring, inside, 1);
 	bts_ring_put(ring, inside + 1, 1);
+	expect_lost_one(test, ring);
+
+	ring = make_ring(test, 16, BTS_USER);
+	bts_ring_put(ring, kernel, 3);
+	expect_lost_one(test, ring);
+
+	ring = make_ring(test, 16, BTS_USER);
+	bts_ring_put(ring, kernel, 2);
+	bts_ring_put(ring, kernel + 2, 1);
 	expect_lost_one(test, ring);
 
 	ring = make_ring(test, 16, BTS_USER);
@@ -540,6 +555,8 @@ static void filter_skew_of_the_kernel(struct kunit *test)
 	const struct bts_raw in = { .from = KERNEL_ADDR(0), .to = KERNEL_ADDR(1), };
 	struct bts_ring *ring = make_ring(test, 16, BTS_KERNEL);
 
+	/* Two exits in a row: the kernel is not recorded. */
+	bts_ring_put(ring, (struct bts_raw[]){ out, out, }, 2);
 	bts_ring_put(ring, (struct bts_raw[]){ out, round_trip[0], in, }, 3);
 	KUNIT_EXPECT_EQ(test, 0, ring->skews);
 	bts_ring_put(ring, (struct bts_raw[]){ out, in, }, 2);

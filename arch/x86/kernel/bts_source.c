@@ -30,7 +30,8 @@ bool bts_revoked;
 /*
  * A ring has noticed that the CPL filter of the source drops records that are wanted,
  * see bts_filter.c. Until the source is given back, the filter is not used for contexts
- * for which bts_avoids_cpl_filter() returns true.
+ * for which bts_avoids_cpl_filter() returns true, unless the source must not record the
+ * kernel: see bts_ds_resume().
  */
 bool bts_cpl_skewed;
 

@@ -259,6 +259,7 @@ void bts_register_source(const struct bts_source *source);
 void bts_deliver(const struct bts_raw *rec, u32 n);
 void bts_deliver_gap(void);
 void bts_deliver_kernel_gap(void);
+void bts_expect_return(void);
 struct bts_want bts_want(void);
 u32 bts_wanted_steps(void);
 bool bts_freeze_in_force(void);

@@ -138,15 +138,15 @@ static void run_generated(size_t goal)
 }
 
 /*
- * Check that @got begins with an exit from the kernel (Q_LEAVE), ends with an entry (Q_ENTER), and
- * that exits and entries alternate. Other records must be between an exit and the next entry.
+ * Check that @got, from the record @i on, begins with an exit from the kernel (Q_LEAVE), ends with
+ * an entry (Q_ENTER), and that exits and entries alternate. Other records must be between an exit
+ * and the next entry. If no record is left, return true.
  */
-static bool turns(const struct records *got)
+static bool turns(const struct records *got, size_t i)
 {
 	bool away = true;
-	size_t i;
 
-	for (i = 0; i < got->nr; i++) {
+	for (; i < got->nr; i++) {
 		u64 q = got->rec[i].type;
 
 		if (away != (q == Q_LEAVE)) {
@@ -166,7 +166,7 @@ static void run_entries(void)
 	prepare(77, 20000);
 	run(fd, &got);
 	ok(same_all(&got) && no_leak(&got), "with entries: same branches");
-	ok(turns(&got), "with entries: in and out take turns, %zu times",
+	ok(turns(&got, 0), "with entries: in and out take turns, %zu times",
 	   count_of(&got, Q_ENTER));
 	records_free(&got);
 	close(fd);
@@ -232,6 +232,67 @@ static void run_saved(u32 nr, u32 flags)
 	close(fd);
 }
 
+/* Returns the number of records up to the last Q_LOST, or 0 if there is none. */
+static size_t up_to_last_mark(const struct records *got)
+{
+	size_t nr = got->nr;
+
+	while (nr && got->rec[nr - 1].type != Q_LOST)
+		nr--;
+	return nr;
+}
+
+/* Returns the index of the first branch of the program in @got, or the number of records. */
+static size_t find_start(const struct records *got)
+{
+	size_t at;
+
+	for (at = 0; at < got->nr; at++) {
+		if (got->rec[at].from == want.rec[0].from && got->rec[at].to == want.rec[0].to)
+			break;
+	}
+	return at;
+}
+
+/*
+ * Advance @at to the next branch of user mode in @got. Returns how many records of @type are passed,
+ * plus the counts of each Q_LOST, which is 0 for a gap.
+ */
+static size_t next_branch(const struct records *got, size_t *at, u64 type)
+{
+	size_t nr = 0;
+
+	while (++*at < got->nr && got->rec[*at].type != Q_BRANCH) {
+		nr += got->rec[*at].type == type;
+		if (got->rec[*at].type == Q_LOST)
+			nr += got->rec[*at].count;
+	}
+	return nr;
+}
+
+/*
+ * Two traces of the same branches: @entries with entries and exits, @user of user mode alone. Check
+ * that @user has an exit, or the mark of a lost one, for each entry between two branches. At least
+ * one entry is required.
+ */
+static bool exits_counted(const struct records *entries, const struct records *user)
+{
+	size_t i = find_start(entries), j = find_start(user), nr = 0;
+
+	while (i < entries->nr) {
+		size_t in = next_branch(entries, &i, Q_ENTER);
+
+		if (i >= entries->nr)
+			break;
+		nr += in;
+		if (next_branch(user, &j, Q_LEAVE) < in) {
+			print_around(user, j);
+			return false;
+		}
+	}
+	return nr > 0;
+}
+
 /*
  * When the PMI handler has emptied the buffer, recording goes on, and the kernel takes about
  * @branches branches, or own_branches if that is more, before the interrupted code continues. If it
@@ -254,9 +315,9 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 		.overflow = stops ? LAB_SAVE : LAB_NO_CALL,
 		.room = kernel_records(100000),
 	};
-	int beside = lab_open(LAB_SELF, 0, LAB_USER, 100);
+	int beside = lab_open(LAB_SELF, 0, LAB_USER, 60000);
 	int fd = lab_open(LAB_SELF, 0, LAB_USER, config.nr);
-	struct records got;
+	struct records got, alone = { };
 	char text[12];
 
 	snprintf(text, sizeof(text), "%u", others);
@@ -266,22 +327,29 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 	prepare(11, 20000);
 	lab_must(beside, LAB_START, NULL);
 	run(fd, &got);
+	lab_read(beside, &alone);
 	/* If recording of the kernel stops, user mode is recorded only with a filter. */
 	ok(fits ? same_all(&got) && no_leak(&got) && !lab_status(fd).calls == !stops :
 	   !filter || same_branches(&got),
 	   "%u branches on the way out: all of it, %u calls", branches, lab_status(fd).calls);
 	ok(!lab_status(fd).gaps == fits, "%u branches on the way out, a trace that %s: %u gaps",
 	   branches, stops ? "stops" : "goes on", lab_status(fd).gaps);
+	/* If the kernel is not recorded for a while, the last mark is at the end of that while. */
+	ok(branches > 2000 || turns(&got, up_to_last_mark(&got)),
+	   "%u branches on the way out: all of the kernel after the last mark", branches);
 	/*
 	 * The trace of user mode alone must have no gap, with two exceptions. If the buffer
-	 * overflows, records of user mode may be lost. If the filter is absent or drops returns
-	 * from the kernel, the kernel is recorded for all traces.
+	 * overflows, records of user mode may be lost. Without a filter, nothing is recorded while
+	 * the kernel is not.
 	 */
-	ok(!filter || filter_drops_returns || branches > 2000 || !lab_status(beside).gaps,
+	ok(!filter || branches > 2000 || !lab_status(beside).gaps,
 	   "%u branches on the way out: %u gaps of user mode alone", branches,
 	   lab_status(beside).gaps);
 	ok(filter || fits || lab_status(beside).gaps,
 	   "%u branches on the way out: without a filter, user mode alone has a gap", branches);
+	ok(!filter || branches > 2000 || exits_counted(&got, &alone),
+	   "%u branches on the way out: user mode alone has each exit or its mark", branches);
+	records_free(&alone);
 	records_free(&got);
 	close(fd);
 	close(beside);

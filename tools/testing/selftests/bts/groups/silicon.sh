@@ -67,9 +67,10 @@ too_late() {
 	traced itself-too-late cpu="$cpu" -- itself 0 late
 }
 
-# If #DB clears TR, stepping must not lose branches of user mode.
+# If #DB clears TR, stepping must not lose branches of user mode, nor returns without a mark.
 debug_exceptions() {
 	strict steps-db silicon=db smp=2 icount=slow -- silicon cleared
+	strict steps-db-before silicon=db cpl=before smp=2 icount=slow -- silicon cleared before
 	strict steps-worst silicon=worst smp=2 icount=slow -- silicon cleared
 	strict steps-db-no-filter silicon=db cpu="$CPU,-ds-cpl" smp=2 icount=slow -- \
 		silicon cleared
