@@ -399,9 +399,9 @@ ring0_marks() {
 	strict pages smp=2 pti=off timeout=300 -- pages 60
 }
 
-# races CASE KEY=VALUE... -- overlap [KIND]: test a race of the recorder. The module bts_races acts
-# at a chosen place of the recorder, on the same CPU or on another one.
-races() {
+# recorder_race CASE KEY=VALUE... -- overlap [KIND]: test a race of the recorder. The module
+# bts_races acts at a chosen place of the recorder, on the same CPU or on another one.
+recorder_race() {
 	local crash
 
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
@@ -415,26 +415,26 @@ ring0_races() {
 	local kind
 
 	for kind in report late mutex trigger overtaken; do
-		races "$kind-race" -- overlap "$kind"
+		recorder_race "$kind-race" -- overlap "$kind"
 	done
 	# With long turns of the CPUs, the NMI of a freeze is late.
-	races locked-race slice=1000000 -- overlap locked
+	recorder_race locked-race slice=1000000 -- overlap locked
 	for kind in break sysrq thaw; do
-		races "$kind-race" expect=splat -- overlap "$kind"
+		recorder_race "$kind-race" expect=splat -- overlap "$kind"
 		came_to_end "$kind-race"
 	done
-	races hotplug-race smp=3 expect=splat -- overlap hotplug
+	recorder_race hotplug-race smp=3 expect=splat -- overlap hotplug
 	came_to_end hotplug-race
-	races source-race "$(lbr_machine 32)" -- overlap source
+	recorder_race source-race "$(lbr_machine 32)" -- overlap source
 	# Only a preemptible kernel may preempt the printing.
 	if has_option PREEMPTION; then
-		races sysinfo-race -- overlap sysinfo
+		recorder_race sysinfo-race -- overlap sysinfo
 		# The CPU where panic() was called is printed first, with the call on top.
-		races migrate-race expect=splat -- overlap migrate
+		recorder_race migrate-race expect=splat -- overlap migrate
 		judge_trace migrate-race bts_races_panic 2
 	fi
 	chmod +x "${LAB%/*}/bts_watched.ko"
-	WATCHED=${LAB%/*}/bts_watched.ko races unload-race -- overlap
+	WATCHED=${LAB%/*}/bts_watched.ko recorder_race unload-race -- overlap
 }
 
 ring0_kdump() {

@@ -4,8 +4,8 @@
 #
 # STEP_PARTS selects some of the parts of this group.
 
-# plain CASE [KEY=VALUE...] -- PROG [ARG...]: boot a machine without a Debug Store.
-plain() {
+# step_plain CASE [KEY=VALUE...] -- PROG [ARG...]: boot a machine without a Debug Store.
+step_plain() {
 	boot "$1" machine=plain kernel=patched config="$CONFIG" icount=slow "${@:2}"
 }
 
@@ -14,34 +14,34 @@ step_invisible() {
 	local abi
 
 	for abi in '' _32 _x32; do
-		plain "invisible-qemu64$abi" cpu=qemu64 -- "invisible$abi"
-		plain "invisible-epyc$abi" cpu=EPYC,-smap smp=2 -- "invisible$abi"
+		step_plain "invisible-qemu64$abi" cpu=qemu64 -- "invisible$abi"
+		step_plain "invisible-epyc$abi" cpu=EPYC,-smap smp=2 -- "invisible$abi"
 	done
-	plain invisible-smap cpu=EPYC smp=4 -- invisible smap
-	plain invisible-skylake cpu=Skylake-Client,-smap smp=4 pti=on -- invisible
-	plain invisible-skylake_32 cpu=Skylake-Client,-smap pti=off -- invisible_32
+	step_plain invisible-smap cpu=EPYC smp=4 -- invisible smap
+	step_plain invisible-skylake cpu=Skylake-Client,-smap smp=4 pti=on -- invisible
+	step_plain invisible-skylake_32 cpu=Skylake-Client,-smap pti=off -- invisible_32
 }
 
 # Tests of group ptrace, and of how instructions are stepped (rewrites, units, odd). Not those tests
 # of group ptrace that need the hardware: recordflags, and giveway, holders, sibling and exclude, in
 # which perf needs the hardware, too.
 step_requests() {
-	plain requests-qemu64 cpu=qemu64 -- requests kernel
-	plain requests-epyc_32 cpu=EPYC smp=2 -- requests_32 kernel
-	plain requests-skylake_x32 cpu=Skylake-Client smp=4 pti=on -- requests_x32 kernel
-	plain lossless cpu=qemu64 smp=2 -- lossless 300000 65536
-	plain lossless-small cpu=EPYC -- lossless 60000 240
-	plain lossless-trap cpu=Skylake-Client pti=on -- lossless 60000 4096 5
-	plain lossless-stop cpu=qemu64 smp=4 -- lossless 60000 4096 19
-	plain lossless-no-apic cpu=qemu64 append="nolapic noapic" -- lossless 60000 4096
-	plain lossless-suspended cpu=EPYC smp=2 -- lossless 60000 4096 0 suspended
-	plain orphans cpu=EPYC smp=2 -- orphans
-	plain rewrites cpu=qemu64 -- rewrites
-	plain units cpu=qemu64 append=kunit.enable=1 -- kunit bts_step
-	plain odd cpu=qemu64 smp=2 -- odd
-	plain odd_32 cpu=qemu64 smp=2 -- odd_32
-	plain ends cpu=qemu64 smp=2 -- ends 1000
-	plain inherit cpu=Skylake-Client smp=2 -- inherit
+	step_plain requests-qemu64 cpu=qemu64 -- requests kernel
+	step_plain requests-epyc_32 cpu=EPYC smp=2 -- requests_32 kernel
+	step_plain requests-skylake_x32 cpu=Skylake-Client smp=4 pti=on -- requests_x32 kernel
+	step_plain lossless cpu=qemu64 smp=2 -- lossless 300000 65536
+	step_plain lossless-small cpu=EPYC -- lossless 60000 240
+	step_plain lossless-trap cpu=Skylake-Client pti=on -- lossless 60000 4096 5
+	step_plain lossless-stop cpu=qemu64 smp=4 -- lossless 60000 4096 19
+	step_plain lossless-no-apic cpu=qemu64 append="nolapic noapic" -- lossless 60000 4096
+	step_plain lossless-suspended cpu=EPYC smp=2 -- lossless 60000 4096 0 suspended
+	step_plain orphans cpu=EPYC smp=2 -- orphans
+	step_plain rewrites cpu=qemu64 -- rewrites
+	step_plain units cpu=qemu64 append=kunit.enable=1 -- kunit bts_step
+	step_plain odd cpu=qemu64 smp=2 -- odd
+	step_plain odd_32 cpu=qemu64 smp=2 -- odd_32
+	step_plain ends cpu=qemu64 smp=2 -- ends 1000
+	step_plain inherit cpu=Skylake-Client smp=2 -- inherit
 }
 
 # twice CASE [KEY=VALUE...] -- twice ARG...: trace tasks by the trap flag and by the Debug Store:
@@ -121,7 +121,7 @@ step_kselftest() {
 	else
 		fail kselftest.built "make built other programs than those of NATIVE_PROGS: $built"
 	fi
-	plain kselftest cpu=qemu64 smp=2 tools="busybox $KSELFTEST" \
+	step_plain kselftest cpu=qemu64 smp=2 tools="busybox $KSELFTEST" \
 		before="$KSELFTEST/run_kselftest.sh" -- sh
 	if grep -q '# SKIP' "$CASE_DIR/ktap"; then
 		fail kselftest.whole "$(grep -m 1 '# SKIP' "$CASE_DIR/ktap") (see $CASE_DIR/ktap)"

@@ -14,17 +14,17 @@ without_ptracerules() {
 	local abi
 
 	for abi in '' _32 _x32; do
-		plain "check$abi" cpu=qemu64 mem=400 -- "refusals$abi"
+		step_plain "check$abi" cpu=qemu64 mem=400 -- "refusals$abi"
 	done
 	for abi in '' _32; do
-		plain "ring$abi" cpu=qemu64 -- "rings$abi"
-		plain "life$abi" cpu=EPYC smp=2 with="lifetimes lifetimes_32" -- "lifetimes$abi"
-		plain "perm$abi" cpu=qemu64 with=hello -- "permissions$abi"
-		plain "steps$abi" cpu=Skylake-Client smp=2 -- "tracedsteps$abi"
-		plain "signal$abi" cpu=qemu64 smp=2 -- "signals$abi"
-		plain "threads$abi" cpu=EPYC smp=2 -- "multithread$abi"
+		step_plain "ring$abi" cpu=qemu64 -- "rings$abi"
+		step_plain "life$abi" cpu=EPYC smp=2 with="lifetimes lifetimes_32" -- "lifetimes$abi"
+		step_plain "perm$abi" cpu=qemu64 with=hello -- "permissions$abi"
+		step_plain "steps$abi" cpu=Skylake-Client smp=2 -- "tracedsteps$abi"
+		step_plain "signal$abi" cpu=qemu64 smp=2 -- "signals$abi"
+		step_plain "threads$abi" cpu=EPYC smp=2 -- "multithread$abi"
 	done
-	plain threads-4 cpu=qemu64 smp=4 -- multithread
+	step_plain threads-4 cpu=qemu64 smp=4 -- multithread
 }
 
 # `toolerrors no-step`, and some tests of group tool that run in guests. Not toolmodes and
@@ -67,10 +67,10 @@ without_stress() {
 without_others() {
 	local CONFIG=$CONFIG,32
 
-	plain invisible-kernel32 cpu=qemu64 smp=2 -- invisible
-	plain odd-kernel32 cpu=qemu64 smp=2 -- odd
-	plain requests-kernel32 cpu=qemu64 -- requests kernel
-	plain ring-kernel32 cpu=qemu64 -- rings
+	step_plain invisible-kernel32 cpu=qemu64 smp=2 -- invisible
+	step_plain odd-kernel32 cpu=qemu64 smp=2 -- odd
+	step_plain requests-kernel32 cpu=qemu64 -- requests kernel
+	step_plain ring-kernel32 cpu=qemu64 -- rings
 }
 
 group_steplong() {

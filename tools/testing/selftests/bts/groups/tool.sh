@@ -5,8 +5,9 @@
 # shellcheck source=shared/tool.sh
 . "$B/groups/shared/tool.sh"
 
-# units VARIANT KEY=VALUE...: build btstrace with these variables of make, and run its unit tests.
-units() {
+# tool_units VARIANT KEY=VALUE...: build btstrace with these variables of make, and run its unit
+# tests.
+tool_units() {
 	local variant=$1 unit
 	shift
 
@@ -79,8 +80,8 @@ group_tool() {
 
 	[ "$CONFIG" = base ] || less=less=10
 	other_compiler
-	units sanitised SANITIZE=address,undefined
-	units plain
+	tool_units sanitised SANITIZE=address,undefined
+	tool_units plain
 	need_programs
 	against_objdump
 	against_steps

@@ -33,7 +33,7 @@ pack() {
 # initrd_of PROGRAM...: set INITRD to an archive with PID 1 and these programs of the bench. Other
 # programs would cost time, as each guest unpacks the archive. A 32-bit kernel gets 32-bit programs.
 initrd_of() {
-	local root=$SCRATCH/root name from=$PROGRAMS/out/guest bits=
+	local root=${SCRATCH:?}/root name from=$PROGRAMS/out/guest bits=
 
 	rm -rf "$root"
 	mkdir -p "$root/bt" "$root/etc" "$root/root" "$CACHE/initrd"
@@ -120,7 +120,7 @@ tool_files() {
 }
 
 pack_tools() {
-	local root=$SCRATCH/tools
+	local root=${SCRATCH:?}/tools
 
 	rm -rf "$root"
 	mkdir -p "$root"

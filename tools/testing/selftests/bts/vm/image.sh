@@ -27,7 +27,7 @@ declare -A GRUB_NAME=([i386-efi]=BOOTIA32.EFI [x86_64-efi]=BOOTX64.EFI)
 # image_root FILE LAB: make the initramfs of the 64-bit kernel, with the module LAB. badjump is not
 # stripped: btstrace shows its symbols and lines.
 image_root() {
-	local root=$SCRATCH/image-root
+	local root=${SCRATCH:?}/image-root
 
 	image_tree "$root" "" "$2" "${IMAGE_PROGRAMS[@]}" || return
 	cp "$PROGRAMS/out/guest/badjump" "$root/bt/badjump" &&
@@ -39,7 +39,7 @@ image_root() {
 
 # image_root_32 FILE LAB: make the initramfs of the 32-bit kernel.
 image_root_32() {
-	local root=$SCRATCH/image-root-32
+	local root=${SCRATCH:?}/image-root-32
 
 	image_tree "$root" _32 "$2" "${IMAGE_PROGRAMS_32[@]}" && image_pack "$root" "$1"
 }

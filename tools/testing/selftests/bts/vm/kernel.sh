@@ -192,7 +192,7 @@ make_config() {
 	mapfile -t files < <(fragments "$flavour" "$names")
 	key=$(config_key "${files[@]}")
 	[ "$(cat "$build/.config.key" 2>/dev/null)" != "$key" ] || return 0
-	rm -rf "$SCRATCH/config"
+	rm -rf "${SCRATCH:?}/config"
 	mkdir "$SCRATCH/config"
 	logged "configure $flavour $names" "$log" merge_config "$src" "${files[@]}" ||
 		die "cannot configure $flavour $names: $(reason_in "$log"), see $log"

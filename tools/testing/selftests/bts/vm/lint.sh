@@ -105,6 +105,20 @@ lint_screen() {
 	)
 }
 
+# vmtest.sh is one program of many files: the second function of a name would replace the first.
+# The groups are counted, too, as several may run in one process.
+lint_twice() {
+	(
+		cd "$B" && find vmtest.sh vm groups -name '*.sh' -print0 2>/dev/null | sort -z |
+			xargs -0 awk '/^[a-z_0-9]+\(\)/ {
+				sub(/\(.*/, "")
+				if ($0 in file)
+					print FILENAME ":" FNR ": " $0 "() is also in " file[$0]
+				file[$0] = FILENAME
+			}'
+	)
+}
+
 # A line of the file unrun names a source file and a function, which that file must have.
 lint_unrun() {
 	local file function
@@ -438,7 +452,7 @@ cmd_lint() {
 	check itself -- "$B/vm/lint-selftest"
 	[ -n "$(repo_files)" ] || die "git does not list the files of $REPO: run lint in a clone"
 	need_patched_tree
-	local name names=(series shellcheck spdx space length screen unrun spelling paths man debugctl checkpatch)
+	local name names=(series shellcheck spdx space length screen twice unrun spelling paths man debugctl checkpatch)
 	if [ -z "${1:-}" ]; then
 		need_kernel patched base
 		names+=(compile clang stack cocci kernel_doc docs uapi)

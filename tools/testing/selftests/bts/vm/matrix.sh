@@ -26,9 +26,9 @@ matrix_line() {
 	MATRIX+=("$line")
 }
 
-# run_row NAME CONFIGURATION OPTIONS GROUPS: run vmtest.sh test for a row that is wanted, unless
+# matrix_row NAME CONFIGURATION OPTIONS GROUPS: run vmtest.sh test for a row that is wanted, unless
 # its configuration is '-'.
-run_row() {
+matrix_row() {
 	local name=$1 config=$2 options groups log start=$SECONDS status=0 last
 
 	[ ${#WANTED[@]} -eq 0 ] || [[ " ${WANTED[*]} " = *" $name "* ]] || return 0
@@ -77,7 +77,7 @@ cmd_matrix() {
 	MATRIX_LOGS=$CACHE/log/matrix
 	mkdir -p "$MATRIX_LOGS" || die "cannot write $MATRIX_LOGS: set BTS_CACHE to a directory of your own"
 	set_traps
-	each_configuration run_row
+	each_configuration matrix_row
 	printf '%-10s %-9s %7s %7s %7s %7s  %s\n' name config passed failed skipped seconds groups
 	printf '%s\n' "${MATRIX[@]}"
 	[ "$FAILED" -eq 0 ] && [ "$ROWS_RUN" -gt 0 ]
