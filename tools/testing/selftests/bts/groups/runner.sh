@@ -107,6 +107,18 @@ killed_children() {
 	fi
 }
 
+# A row of the matrix runs vmtest.sh test, which cannot start: this run holds the lock of the cache.
+refused_row() {
+	local output status=0
+
+	output=$("$B/vmtest.sh" matrix off 2>&1) || status=$?
+	if [ "$status" -eq 1 ] && [[ $output = *"FAIL off "*"another run (process $$)"* ]]; then
+		pass matrix-row
+	else
+		fail matrix-row "expected exit 1 and 'another run', but: $status '$output'"
+	fi
+}
+
 group_runner() {
 	new_case killed-children
 	killed_children
@@ -116,4 +128,6 @@ group_runner() {
 	faulty_lists
 	new_case faulty-commands
 	faulty_commands
+	new_case matrix-row
+	refused_row
 }
