@@ -110,12 +110,9 @@ lint_screen() {
 lint_twice() {
 	(
 		cd "$B" && find vmtest.sh vm groups -name '*.sh' -print0 2>/dev/null | sort -z |
-			xargs -0 awk '/^[a-z_0-9]+\(\)/ {
-				sub(/\(.*/, "")
-				if ($0 in file)
-					print FILENAME ":" FNR ": " $0 "() is also in " file[$0]
-				file[$0] = FILENAME
-			}'
+			xargs -0 grep -HnoE '^[a-z_0-9]+\(\)' | awk -F: '
+			$3 in file { print $1 ":" $2 ": " $3 " is also in " file[$3] }
+			{ file[$3] = $1 }'
 	)
 }
 
