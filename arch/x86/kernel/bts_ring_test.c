@@ -484,8 +484,8 @@ static void filter_trusts_sound_hardware(struct kunit *test)
 }
 
 /*
- * The branch back to user mode is missing: in a batch, between two batches, both also behind a branch
- * in the kernel, and before the first
+ * The branch back to user mode is missing: in a batch, between two batches, both also behind a
+ * branch in the kernel, and before the first
  */
 static void filter_notices_a_skew(struct kunit *test)
 {

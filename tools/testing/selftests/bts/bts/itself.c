@@ -255,8 +255,8 @@ static size_t find_start(const struct records *got)
 }
 
 /*
- * Advance @at to the next branch of user mode in @got. Returns how many records of @type are passed,
- * plus the counts of each Q_LOST, which is 0 for a gap.
+ * Advance @at to the next branch of user mode in @got. Returns how many records of @type are
+ * passed, plus the counts of each Q_LOST, which is 0 for a gap.
  */
 static size_t next_branch(const struct records *got, size_t *at, u64 type)
 {
