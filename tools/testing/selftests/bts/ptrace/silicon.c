@@ -136,7 +136,6 @@ static int sample_branches(pid_t pid, int cpu, unsigned int period)
 static void check_cleared_by(const char *name, int request, uint32_t flags, const char *how)
 {
 	bool with_nmis = !strcmp(how, "nmi"), before_rule = !strcmp(how, "before");
-
 	struct trace got = { };
 	struct stops stops;
 	int counter = -1;
