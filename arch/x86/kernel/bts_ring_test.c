@@ -466,6 +466,16 @@ static void expect_lost_one(struct kunit *test, struct bts_ring *ring)
 	KUNIT_EXPECT_EQ(test, rec[1].branch.from, USER_ADDR(1));
 }
 
+/* Put in @first records of @raw, and then @rest more. */
+static void expect_skew(struct kunit *test, const struct bts_raw *raw, u32 first, u32 rest)
+{
+	struct bts_ring *ring = make_ring(test, 16, BTS_USER);
+
+	bts_ring_put(ring, raw, first);
+	bts_ring_put(ring, raw + first, rest);
+	expect_lost_one(test, ring);
+}
+
 static void filter_trusts_sound_hardware(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 16, BTS_USER);
@@ -495,23 +505,10 @@ static void filter_notices_a_skew(struct kunit *test)
 	};
 	struct bts_ring *ring;
 
-	ring = make_ring(test, 16, BTS_USER);
-	bts_ring_put(ring, inside, 2);
-	expect_lost_one(test, ring);
-
-	ring = make_ring(test, 16, BTS_USER);
-	bts_ring_put(ring, inside, 1);
-	bts_ring_put(ring, inside + 1, 1);
-	expect_lost_one(test, ring);
-
-	ring = make_ring(test, 16, BTS_USER);
-	bts_ring_put(ring, kernel, 3);
-	expect_lost_one(test, ring);
-
-	ring = make_ring(test, 16, BTS_USER);
-	bts_ring_put(ring, kernel, 2);
-	bts_ring_put(ring, kernel + 2, 1);
-	expect_lost_one(test, ring);
+	expect_skew(test, inside, 2, 0);
+	expect_skew(test, inside, 1, 1);
+	expect_skew(test, kernel, 3, 0);
+	expect_skew(test, kernel, 2, 1);
 
 	ring = make_ring(test, 16, BTS_USER);
 	ring->away = true;
