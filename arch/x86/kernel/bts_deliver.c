@@ -93,6 +93,8 @@ void bts_deliver_gap(void)
 /**
  * bts_deliver_kernel_gap - mark that the source lost only records of branches from or to the kernel
  *
+ * Contexts of user mode alone want only the returns among them, which bts_ring_put() counts.
+ *
  * Called like bts_deliver().
  */
 void bts_deliver_kernel_gap(void)
@@ -101,7 +103,7 @@ void bts_deliver_kernel_gap(void)
 }
 
 /* Expect a return to user mode in the rings that @list has for user mode alone. */
-static void bts_expect_returns(const struct list_head *list)
+static void bts_expect_return_in(const struct list_head *list)
 {
 	struct bts_context *ctx;
 
@@ -114,14 +116,15 @@ static void bts_expect_returns(const struct list_head *list)
 /**
  * bts_expect_return - note that the source may have missed the entry to the kernel
  *
- * So if the CPL filter drops the return to user mode, bts_ring_put() counts a lost record.
+ * So if the CPL filter drops the return to user mode, bts_ring_put() counts a lost record. If it
+ * drops several with no other record in between, bts_ring_put() counts one.
  *
  * Called like bts_deliver().
  */
 void bts_expect_return(void)
 {
-	bts_expect_returns(&this_cpu_read(bts_cpu.owner)->contexts);
-	bts_expect_returns(this_cpu_ptr(&bts_cpu.contexts));
+	bts_expect_return_in(&this_cpu_read(bts_cpu.owner)->contexts);
+	bts_expect_return_in(this_cpu_ptr(&bts_cpu.contexts));
 }
 
 /**

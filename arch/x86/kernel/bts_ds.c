@@ -92,7 +92,7 @@ static void bts_ds_reset(int cpu)
 	WRITE_ONCE(d->freeze.requested, false);
 	WRITE_ONCE(d->frozen, false);
 	WRITE_ONCE(d->pmi_seen, false);
-	per_cpu(bts_cleared, cpu) = false;
+	WRITE_ONCE(per_cpu(bts_cleared, cpu), false);
 	d->may_be_repeat = false;
 	bts_ds_reset_backoff(d);
 }

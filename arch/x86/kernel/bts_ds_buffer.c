@@ -132,9 +132,9 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
  * something has set TR again before bts_ds_restart(), for example hw_branches_lbr_hold() in an NMI,
  * the buffer may end with a few records made after the #DB. Then the mark comes after them.
  *
- * If the buffer is empty, mark no gap: TR was clear because an NMI has come just before the write
- * of DEBUGCTL in bts_ds_record(), or the kernel is not recorded and so lost nothing. A circular
- * buffer is marked anyway.
+ * If the buffer is empty, mark no gap: TR was not set yet because an NMI has come just before the
+ * write of DEBUGCTL in bts_ds_record(), or the kernel is not recorded and so lost nothing. A
+ * circular buffer is marked anyway.
  */
 static void bts_ds_mark_cleared(const struct bts_ds *d)
 {

@@ -155,6 +155,8 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 {
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
 	d->repeat_within = bts_ds_repeat_within(d);
+	/* The NMI may have come after a #DB, before its handler. */
+	bts_note_cleared();
 	ds_bts_write(0);
 	bts_ds_learn(d);
 	bts_ds_measure(d, regs->ip);

@@ -90,9 +90,9 @@ static bool bts_is_inside(const struct bts_ring *ring, u64 addr)
 
 /*
  * The record before @in ended outside the wanted mode of a ring without BTS_ENTRY. Tell whether the
- * branch back to this mode is missing between that record and @in. The kernel branches between its
- * entry and its exit. So two exits in a row are no skew: the kernel is not recorded in between,
- * because the CPU is stuck, see bts_ds_resume().
+ * branch back to this mode is missing between that record and @in. In a ring of the kernel, two
+ * exits in a row are no skew: the kernel branches between its entry and its exit, so it is not
+ * recorded in between, because the CPU is stuck, see bts_ds_resume().
  */
 static bool bts_is_skew(const struct bts_ring *ring, const struct bts_raw *in)
 {
@@ -286,8 +286,8 @@ static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n
 }
 
 /*
- * @in is the first record after one that ended outside the wanted mode, or the first record after
- * bts_ring_change() without BTS_KERNEL. If there is a skew before @in, count it and a lost record.
+ * @in is the first record after bts_ring.away was set. If there is a skew before @in, count it and
+ * a lost record.
  * With BTS_ENTRY, count nothing: the hardware source uses the CPL filter only while the CPU is
  * stuck, and then the ring has gaps; the software source has no CPL filter.
  */

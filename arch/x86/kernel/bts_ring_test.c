@@ -516,6 +516,21 @@ static void filter_notices_a_skew(struct kunit *test)
 	expect_lost_one(test, ring);
 }
 
+/* The branch back is missing between the last record before the ring wraps and the next one. */
+static void filter_notices_a_skew_at_the_wrap(struct kunit *test)
+{
+	const struct bts_raw inside[] = { round_trip[0], round_trip[2], };
+	struct bts_ring *ring = make_ring(test, 16, BTS_USER);
+	struct x86_bts_record rec;
+
+	put_numbered(test, ring, 0, 15);
+	bts_ring_put(ring, inside, 2);
+	KUNIT_EXPECT_EQ(test, 1, ring->skews);
+	KUNIT_EXPECT_EQ(test, 1, ring->lost);
+	KUNIT_ASSERT_EQ(test, 0, bts_ring_get(ring, 1, &rec));
+	KUNIT_EXPECT_EQ(test, rec.type, X86_BTS_LOST);
+}
+
 static void filter_counts_a_skew_once(struct kunit *test)
 {
 	const struct bts_raw inside[] = { round_trip[0], round_trip[2], };
@@ -550,14 +565,18 @@ static void filter_skew_of_the_kernel(struct kunit *test)
 {
 	const struct bts_raw out = { .from = KERNEL_ADDR(1), .to = USER_ADDR(1), };
 	const struct bts_raw in = { .from = KERNEL_ADDR(0), .to = KERNEL_ADDR(1), };
+	const struct bts_raw user = round_trip[2];
 	struct bts_ring *ring = make_ring(test, 16, BTS_KERNEL);
 
 	/* Two exits in a row: the kernel is not recorded. */
 	bts_ring_put(ring, (struct bts_raw[]){ out, out, }, 2);
+	bts_ring_put(ring, (struct bts_raw[]){ out, user, out, }, 3);
 	bts_ring_put(ring, (struct bts_raw[]){ out, round_trip[0], in, }, 3);
 	KUNIT_EXPECT_EQ(test, 0, ring->skews);
 	bts_ring_put(ring, (struct bts_raw[]){ out, in, }, 2);
 	KUNIT_EXPECT_EQ(test, 1, ring->skews);
+	bts_ring_put(ring, (struct bts_raw[]){ out, user, in, }, 3);
+	KUNIT_EXPECT_EQ(test, 2, ring->skews);
 }
 
 /* After a gap, the ring does not know whether the last branch left the wanted mode. */
@@ -618,6 +637,7 @@ static struct kunit_case bts_ring_cases[] = {
 	KUNIT_CASE(filter_entry_fred),
 	KUNIT_CASE(filter_trusts_sound_hardware),
 	KUNIT_CASE(filter_notices_a_skew),
+	KUNIT_CASE(filter_notices_a_skew_at_the_wrap),
 	KUNIT_CASE(filter_counts_a_skew_once),
 	KUNIT_CASE(filter_counts_skews_in_a_row),
 	KUNIT_CASE(filter_skew_of_the_kernel),

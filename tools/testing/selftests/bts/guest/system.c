@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <cpuid.h>
 #include <glob.h>
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
@@ -28,6 +29,18 @@ void run_first(void)
 
 	if (sched_setscheduler(0, SCHED_FIFO, &param))
 		give_up("no SCHED_FIFO");
+}
+
+void drop_capability(unsigned int cap)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data))
+		give_up("capget");
+	data[cap / 32].effective &= ~(1u << cap % 32);
+	if (syscall(SYS_capset, &header, data))
+		give_up("capset");
 }
 
 uint64_t read_msr(int cpu, off_t nr)

@@ -13,6 +13,8 @@
 void pin_to(int cpu);
 /* Use SCHED_FIFO, so that no ordinary task preempts this one soon. Children inherit the policy. */
 void run_first(void);
+/* Clear @cap (CAP_*) in the set of effective capabilities. */
+void drop_capability(unsigned int cap);
 uint64_t read_msr(int cpu, off_t nr);
 void write_msr(int cpu, off_t nr, uint64_t val);
 /*

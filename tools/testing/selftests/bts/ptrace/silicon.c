@@ -10,6 +10,8 @@
  *			after every second branch of the tracee, after the #DB of a step and before
  *			the first instruction of its handler; before: the processor's filter drops
  *			the returns from the kernel
+ *   silicon watched	the same filter, and #DBs by a watchpoint, which do not stop the tracee; the
+ *			PMI of a trace comes just after some of them
  *   silicon leftover	perf's last event with LBRs leaves FREEZE_LBRS_ON_PMI set, with which each
  *			PMI clears DEBUGCTL.TR: nothing is lost
  *   silicon sampled	perf samples all CPUs while the kernel is recorded: nothing is lost
@@ -23,6 +25,8 @@
  *			kernel must not use the filter by CPL
  *   silicon stray	the kernel reports an NMI of no known source while it is traced
  */
+#include <linux/capability.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,6 +42,7 @@
 
 #define BRANCHES	100000
 #define ROOM		200000
+#define ROWS		10
 #define DEBUGCTL_TR_BIT	0x40
 #define DEBUGCTL_RECORDS	0xc0	/* TR, BTS */
 #define DEBUGCTL_FILTERED	0x2c0	/* TR, BTS, BTS_OFF_OS */
@@ -93,13 +98,28 @@ static void check_late(void)
 	tracee_end(&t);
 }
 
+static bool in_user_mode(const struct x86_bts_record *rec)
+{
+	return rec->type == X86_BTS_BRANCH && rec->branch.from < USER_END &&
+	       rec->branch.to < USER_END;
+}
+
 static size_t user_branches(const struct trace *t)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < t->nr; i++)
-		n += t->rec[i].type == X86_BTS_BRANCH && t->rec[i].branch.from < USER_END &&
-		     t->rec[i].branch.to < USER_END;
+		n += in_user_mode(&t->rec[i]);
+	return n;
+}
+
+/* Returns how often a branch of user mode comes directly after another one. */
+static size_t user_branches_in_row(const struct trace *t)
+{
+	size_t i, n = 0;
+
+	for (i = 1; i < t->nr; i++)
+		n += in_user_mode(&t->rec[i - 1]) && in_user_mode(&t->rec[i]);
 	return n;
 }
 
@@ -160,11 +180,12 @@ static void check_cleared_by(const char *name, int request, uint32_t flags, cons
 	marks = trace_count(&got, X86_BTS_LOST);
 	ok(user_branches(&got) == nr_branches(), "%s: all %u branches of user mode", name,
 	   nr_branches());
+	ok(!user_branches_in_row(&got), "%s: a return or a mark after each branch", name);
 	if (flags & (ENTRY | KERNEL))
 		ok(marks >= stops.n, "%s: %u stops, %zu marks", name, stops.n, marks);
-	else
-		ok(returns(&got) >= stops.n && (!marks || before_rule),
-		   "%s: %u stops, %zu returns, %zu marks", name, stops.n, returns(&got), marks);
+	else if (!before_rule)
+		ok(returns(&got) >= stops.n && !marks, "%s: %u stops, %zu returns, %zu marks", name,
+		   stops.n, returns(&got), marks);
 	finish_walk(pid);
 	trace_free(&got);
 }
@@ -189,6 +210,97 @@ static void check_cleared(const char *how)
 		allow_many_samples();
 	for (i = 0; i < sizeof(ways) / sizeof(*ways); i++)
 		check_cleared_by(ways[i].name, ways[i].request, ways[i].flags, how);
+}
+
+static unsigned long watched_stack[512];
+extern const char watched_call[];
+
+/*
+ * Branch @n times in a row, ten times. The last branch of each row is a call, which writes the last
+ * word of watched_stack.
+ */
+static __attribute__((noinline)) void watched_rows(unsigned long n)
+{
+	unsigned long sp, left, rows = ROWS;
+
+	__asm__ volatile("mov	%%rsp, %0\n"
+			 "1:	mov	%4, %%rsp\n\t"
+			 "sub	$1, %2\n\t"
+			 "jc	3f\n\t"
+			 "mov	%3, %1\n"
+			 "2:	sub	$1, %1\n\t"
+			 "jnz	2b\n"
+			 "watched_call:\n\t"
+			 "call	1b\n"
+			 "3:	mov	%0, %%rsp\n"
+			 : "=&r" (sp), "=&r" (left), "+r" (rows)
+			 : "r" (n), "r" (watched_stack + 512)
+			 : "memory", "cc");
+}
+
+static int watch(pid_t pid, void *at)
+{
+	struct perf_event_attr attr = {
+		.size		= sizeof(attr),
+		.type		= PERF_TYPE_BREAKPOINT,
+		.bp_type	= HW_BREAKPOINT_W,
+		.bp_addr	= (uintptr_t)at,
+		.bp_len		= HW_BREAKPOINT_LEN_8,
+		.exclude_kernel	= 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		give_up("perf_event_open");
+	return fd;
+}
+
+/* For each call, the place of the return from its #DB must be marked. */
+static void check_row(const struct tracee *t, unsigned int n)
+{
+	struct trace got = { };
+	size_t i, calls = 0, bare = 0;
+
+	if (bts_config(t->pid, TRACE | ALLOC, RECORDS(ROWS * n + 1000), 0))
+		give_up("no trace");
+	tracee_do(t, watched_rows, n);
+	trace_drain(t->pid, &got, ROOM);
+	for (i = 0; i + 1 < got.nr; i++) {
+		if (!in_user_mode(&got.rec[i]) || got.rec[i].branch.from != (uintptr_t)watched_call)
+			continue;
+		calls++;
+		bare += got.rec[i + 1].type == X86_BTS_BRANCH;
+	}
+	ok(calls == ROWS && !bare, "%u branches a row: %zu calls, %zu without a mark", n, calls,
+	   bare);
+	trace_free(&got);
+}
+
+static void check_watched(void)
+{
+	const unsigned int most = 2730, reserve = 170, near = 3;
+	long long pmis = bts_counter("pmis");
+	uint64_t hits = 0;
+	bool counted;
+	struct tracee t;
+	unsigned int n;
+	int fd;
+
+	/* With CAP_PERFMON, the kernel would not use the filter any more after four marks. */
+	drop_capability(CAP_PERFMON);
+	drop_capability(CAP_SYS_ADMIN);
+	pin_to(0);
+	t = tracee_new();
+	pin_to(1);
+	fd = watch(t.pid, watched_stack + 511);
+	/* The #DB empties the buffer. So with one of these numbers, each PMI comes at a call. */
+	for (n = most - reserve - near; n <= most - reserve + near; n++)
+		check_row(&t, n);
+	pmis = bts_counter("pmis") - pmis;
+	ok(pmis >= near * ROWS && pmis <= 2 * near * ROWS, "%lld PMIs", pmis);
+	counted = read(fd, &hits, sizeof(hits)) == sizeof(hits);
+	ok(counted && hits == (2 * near + 1) * ROWS, "%llu #DBs", (unsigned long long)hits);
+	tracee_end(&t);
 }
 
 static void many_calls(unsigned long n)
@@ -461,6 +573,8 @@ int main(int argc, char **argv)
 		check_late();
 	} else if (argc >= 2 && !strcmp(argv[1], "cleared")) {
 		check_cleared(argc > 2 ? argv[2] : "");
+	} else if (argc == 2 && !strcmp(argv[1], "watched")) {
+		check_watched();
 	} else if (argc == 2 && !strcmp(argv[1], "leftover")) {
 		check_leftover();
 	} else if (argc == 2 && !strcmp(argv[1], "sampled")) {
@@ -476,7 +590,7 @@ int main(int argc, char **argv)
 	} else if (argc == 2 && !strcmp(argv[1], "stray")) {
 		check_stray();
 	} else {
-		give_up("silicon late|cleared|leftover|sampled|together|masked|damaged|stray");
+		give_up("silicon late|cleared|watched|leftover|sampled|together|masked|damaged|stray");
 	}
 	return finish();
 }

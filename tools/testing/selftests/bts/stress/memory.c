@@ -19,18 +19,6 @@
 #define PAGE	4096u
 #define PAGES	8
 
-static void drop_ipc_lock(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &header, data))
-		give_up("capget");
-	data[0].effective &= ~(1u << CAP_IPC_LOCK);
-	if (syscall(SYS_capset, &header, data))
-		give_up("capset");
-}
-
 /*
  * Set RLIMIT_MEMLOCK to PAGES pages, become user @uid, and check that a trace of PAGES pages fits,
  * but no other trace beside it. Returns what memory_probe() returns.
@@ -45,7 +33,7 @@ static int probe(uint32_t uid)
 	if (setrlimit(RLIMIT_MEMLOCK, &limit))
 		give_up("RLIMIT_MEMLOCK");
 	if (!uid)
-		drop_ipc_lock();
+		drop_capability(CAP_IPC_LOCK);
 	else if (setgroups(0, NULL) || setgid(uid) || setuid(uid) || prctl(PR_SET_DUMPABLE, 1))
 		give_up("cannot become %u", uid);
 	t = tracee_new();
