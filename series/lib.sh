@@ -4,6 +4,11 @@
 # Functions of apply, export and check: they read series/series, find the
 # pristine kernel, and apply the files of one patch to a tree.
 
+# git sets variables for its hooks and aliases, which name another tree. make, too, would use
+# another directory.
+# shellcheck disable=SC2046
+unset CDPATH KBUILD_OUTPUT KCONFIG_CONFIG $(git rev-parse --local-env-vars)
+
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 bts=tools/testing/selftests/bts
 stamp_dir=.bts-series
@@ -29,8 +34,9 @@ make_scratch()
 {
 	tmp=$(mktemp -d "${TMPDIR:-/tmp}/bts-series.XXXXXX") ||
 		die "no room for a scratch directory in ${TMPDIR:-/tmp}: set TMPDIR"
+	tmp=$(cd "$tmp" && pwd -P)
 	trap 'rm -rf "$tmp"' EXIT
-	trap 'exit 130' INT TERM
+	trap 'exit 130' INT TERM HUP
 }
 
 # Run git in the scratch tree, without the settings of the user.
@@ -91,7 +97,8 @@ choose_base()
 	read_renames
 }
 
-# Set the keys of renamed to the files in which rename.sed of the overlay changes names.
+# Set the keys of renamed to the files in which rename.sed of the overlay changes names, and make
+# their copies in $tmp/renamed.
 read_renames()
 {
 	local f pattern
@@ -100,26 +107,27 @@ read_renames()
 	while IFS= read -r f; do
 		renamed[$f]=1
 	done < <(cd "$top" && list_files | tr '\n' '\0' | xargs -0r grep -sl -- "$pattern")
+	[ ${#renamed[@]} != 0 ] || return 0
+	mkdir "$tmp/renamed"
+	copy_files "$top" "$tmp/renamed" "${!renamed[@]}"
+	(cd "$tmp/renamed" && sed -i -f "$overlay/rename.sed" -- "${!renamed[@]}") ||
+		die "cannot write $tmp/renamed: free some space or set TMPDIR"
 }
 
-# Set source to the path of the file to use for FILE: that of the overlay, a copy in which
-# rename.sed has changed names, or the one in the repository. This function, copy_file() and
-# same_mode() are called for each of 1000 files, so they do not fork.
+# Set source to the path of the file to use for FILE, and root to the directory that has it: that of
+# the overlay, that of the copies in which rename.sed has changed names, or the repository.
+#
+# There are 1000 files, and a new process for each would take a minute. So the functions that are
+# called for each file make none.
 find_source()
 {
-	local f=$1
-	if [ -n "$overlay" ] && [ -e "$overlay/$f" ]; then
-		source=$overlay/$f
-	elif [ -n "$overlay" ] && [ -n "${renamed[$f]}" ]; then
-		if [ ! -e "$tmp/renamed/$f" ]; then
-			mkdir -p "$tmp/renamed/$(dirname "$f")"
-			sed -f "$overlay/rename.sed" "$top/$f" >"$tmp/renamed/$f" || die "cannot write $tmp/renamed/$f"
-			[ ! -x "$top/$f" ] || chmod +x "$tmp/renamed/$f"
-		fi
-		source=$tmp/renamed/$f
-	else
-		source=$top/$f
+	root=$top
+	if [ -n "$overlay" ] && [ -e "$overlay/$1" ]; then
+		root=$overlay
+	elif [ -n "$overlay" ] && [ -n "${renamed[$1]}" ]; then
+		root=$tmp/renamed
 	fi
+	source=$root/$1
 }
 
 # Print the files for the kernel tree, one per line: its new files, and patches of existing files.
@@ -232,22 +240,27 @@ is_patch()
 	[[ $1 = *.patch && $1 != "$bts"/* ]]
 }
 
-# Print the kernel file that FILE.TOPIC.patch (or FILE.patch) changes.
+# Set target to the kernel file that FILE.TOPIC.patch (or FILE.patch) changes.
 patch_target()
 {
-	local file=${1%.patch} target
+	local file=${1%.patch} lines line
 	find_source "$1"
-	target=$(sed -n 's,^+++ b/\([^[:space:]]*\).*,\1,p' "$source")
+	mapfile -t lines <"$source"
+	target=
+	for line in "${lines[@]}"; do
+		[[ $line = '+++ b/'* ]] || continue
+		line=${line#'+++ b/'}
+		target+=${target:+ }${line%%[[:space:]]*}
+	done
 	[ -n "$target" ] || die "$1: no '+++ b/FILE' line: make it a unified diff with a/ and b/ paths"
 	[ "$target" = "$file" ] || [ "$target" = "${file%.*}" ] ||
-		die "$1: changes '${target//$'\n'/ }', but by its name it should change ${file%.*} only"
-	echo "$target"
+		die "$1: changes '$target', but by its name it should change ${file%.*} only"
 }
 
 # Set targets=(kernel files that the series changes).
 read_targets()
 {
-	local p f t
+	local p f
 	targets=()
 	for p in "${patches[@]}"; do
 		while IFS= read -r f; do
@@ -257,8 +270,8 @@ read_targets()
 				die "series/series: $p takes $f, which is not a file here"
 			fi
 			is_patch "$f" || continue
-			t=$(patch_target "$f") || exit 2
-			targets+=("$t")
+			patch_target "$f"
+			targets+=("$target")
 		done <<<"${takes[$p]}"
 	done
 }
@@ -324,23 +337,27 @@ open_kernel()
 	is_kernel "$kernel" || die "$arg is not a Linux source tree: give the top directory of one"
 }
 
-in_stamp()
+# Set tree to the kernel tree DIR, and the keys of stamped to the files that apply has changed in it.
+read_tree()
 {
-	[ -e "$1/$stamp_dir/stamp" ] && cut -c67- "$1/$stamp_dir/stamp" | grep -qxF -- "$2"
+	local line lines=()
+	tree=$1
+	declare -gA stamped=()
+	[ ! -e "$tree/$stamp_dir/stamp" ] || mapfile -t lines <"$tree/$stamp_dir/stamp"
+	for line in "${lines[@]}"; do
+		# A line of sha256sum: the checksum, two spaces, the file.
+		stamped[${line:66}]=1
+	done
 }
 
-# Print the path of the unchanged FILE in the kernel tree $1; fail if there is none.
-# If apply has changed the tree, the originals are in the directory of the stamp.
-pristine()
+# Set root to the directory that has the unchanged FILE of the kernel tree; return 1 if there is
+# none. If apply has changed the tree, the originals are in the directory of the stamp.
+find_pristine()
 {
-	local dir=$1 f=$2
-	if [ -e "$dir/$stamp_dir/orig/$f" ]; then
-		echo "$dir/$stamp_dir/orig/$f"
-	elif [ -e "$dir/$f" ] && ! in_stamp "$dir" "$f"; then
-		echo "$dir/$f"
-	else
-		return 1
-	fi
+	root=$tree/$stamp_dir/orig
+	[ ! -e "$root/$1" ] || return 0
+	root=$tree
+	[ -e "$root/$1" ] && [ -z "${stamped[$1]}" ]
 }
 
 # git stores only whether a file is executable.
@@ -349,30 +366,46 @@ same_mode()
 	if [ -x "$1" ]; then [ -x "$2" ]; else [ ! -x "$2" ]; fi
 }
 
-copy_file()
+# Copy FILE... from the directory FROM to TO, with the date of today.
+copy_files()
 {
-	local mode=644
-	[ ! -x "$1" ] || mode=755
-	install -D -m "$mode" "$1" "$2" || die "cannot write $2"
+	local from=$1 to=$2
+	shift 2
+	[ $# != 0 ] || return 0
+	printf '%s\0' "$@" |
+		tar -C "$from" -cf - -h --hard-dereference --mode=u=rwX,go=rX --null --verbatim-files-from -T - |
+		tar -C "$to" -xpmf - --no-same-owner
+	[ "${PIPESTATUS[*]}" = "0 0 0" ] || die "cannot copy $from to $to: free some space"
 }
 
-# Copy the originals of all files that the series changes into STAGE.
+# Copy FILE... to TO. FIND is find_source or find_pristine. Leave out a file for which it fails.
+copy_found()
+{
+	local to=$1 find=$2 f names
+	local -A files_in=()
+	for f in "${@:3}"; do
+		! "$find" "$f" || files_in[$root]+=$f$'\n'
+	done
+	for root in "${!files_in[@]}"; do
+		mapfile -t names <<<"${files_in[$root]%$'\n'}"
+		copy_files "$root" "$to" "${names[@]}"
+	done
+}
+
+# Copy the originals of all files that the series changes from the kernel tree DIR into STAGE.
 stage_originals()
 {
-	local from=$1 stage=$2 t orig
-	for t in "${targets[@]}"; do
-		orig=$(pristine "$from" "$t") || continue
-		copy_file "$orig" "$stage/$t"
-	done
+	read_tree "$1"
+	copy_found "$2" find_pristine "${targets[@]}"
 }
 
 # Apply one diff in STAGE without fuzz. If it does not fit, say why, and exit.
 lay_patch()
 {
 	local f=$1 stage=$2 t out hunks
-	t=$(patch_target "$f") || exit 2
+	patch_target "$f"
+	t=$target
 	[ -e "$stage/$t" ] || die "$f: this kernel has no $t"
-	find_source "$f"
 	if out=$(patch -p1 -F0 -N -r - --no-backup-if-mismatch -d "$stage" <"$source" 2>&1); then
 		return 0
 	fi
@@ -391,28 +424,27 @@ lay_compat()
 		die "${overlay#"$top/"}/$1.compat.patch does not fit $1: remake it"
 }
 
-# Apply the files of patch NAME in STAGE. FROM is the kernel tree, which may contain an older
-# application of the series.
+# Apply the files of patch NAME in STAGE: first the new files, then the diffs. The kernel tree may
+# contain an older application of the series.
 lay()
 {
-	local name=$1 from=$2 stage=$3 f
+	local name=$1 stage=$2 f new=() diffs=()
 	while IFS= read -r f; do
-		[ -n "$f" ] || continue
-		if is_patch "$f"; then
-			lay_patch "$f" "$stage"
-		elif pristine "$from" "$f" >/dev/null; then
+		if [ -z "$f" ]; then
+			continue
+		elif is_patch "$f"; then
+			diffs+=("$f")
+		elif find_pristine "$f"; then
 			die "$f is new in the series but exists in the kernel tree: start from a pristine one, or is it in it already?"
 		else
-			find_source "$f"
-			copy_file "$source" "$stage/$f"
-			[ ! -e "$overlay/$f.compat.patch" ] || lay_compat "$f" "$stage"
+			new+=("$f")
 		fi
-	done < <(printf '%s' "${takes[$name]}" | sort_entries)
-}
-
-# Print new files first, then diffs, each in the order of the input.
-sort_entries()
-{
-	awk '/\.patch$/ && index($0, "'"$bts"'/") != 1 { p[++n] = $0; next } { print }
-	     END { for (i = 1; i <= n; i++) print p[i] }'
+	done <<<"${takes[$name]}"
+	copy_found "$stage" find_source "${new[@]}"
+	for f in "${new[@]}"; do
+		[ -z "$overlay" ] || [ ! -e "$overlay/$f.compat.patch" ] || lay_compat "$f" "$stage"
+	done
+	for f in "${diffs[@]}"; do
+		lay_patch "$f" "$stage"
+	done
 }
