@@ -4,7 +4,12 @@
 # The main program of the test bench: builds a kernel, an emulator with a Debug Store, and test
 # programs; boots and measures.
 
-B=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+# With these variables, make and git would use other directories.
+# shellcheck disable=SC2046
+unset CDPATH KBUILD_OUTPUT KCONFIG_CONFIG $(git rev-parse --local-env-vars 2>/dev/null)
+# Variables of this program that are read before they are set.
+unset HOST_KHZ KASLR LINUX_KEY OVERLAY PATCHED ROUND SIZE STATE WATCHDOG WATCHED
+B=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd -P)
 REPO=$(cd "$B/../../../.." && pwd -P)
 export LC_ALL=C
 
@@ -31,7 +36,7 @@ OUTPUT_FILE=bts-check.img
 
 for part in "$B"/vm/*.sh; do
 	# shellcheck source=/dev/null
-	. "$part"
+	. "$part" || exit 2
 done
 
 usage() {
@@ -108,7 +113,7 @@ number_of() {
 one_of() {
 	local option=$1 value=$2
 	shift 2
-	[[ " $* " = *" $value "* ]] || die "$option ${value:-without a value}: choose one of: $*"
+	[[ $value != *" "* && " $* " = *" $value "* ]] || die "$option ${value:-without a value}: choose one of: $*"
 	printf '%s' "$value"
 }
 
@@ -162,10 +167,21 @@ run_group() {
 
 	GROUP=$1
 	say "$GROUP"
+	rm -f "$SCRATCH/unknown"
 	# shellcheck source=/dev/null
-	. "$B/groups/$GROUP.sh"
+	. "$B/groups/$GROUP.sh" || fail source "groups/$GROUP.sh, or a file that it uses, has an error"
 	"group_$GROUP"
+	[ ! -e "$SCRATCH/unknown" ] || fail unknown "no command or function $(head -n 1 "$SCRATCH/unknown")"
 	[ $((PASSED + FAILED + SKIPPED)) -gt "$before" ] || fail none "no test ran"
+}
+
+# bash calls this for a command that it does not find, in a process of its own. Without it, a group
+# that calls a function of the wrong name would pass.
+# shellcheck disable=SC2317
+command_not_found_handle() {
+	echo "vmtest.sh: $1: no such command" >&2
+	[ -z "$SCRATCH" ] || echo "$1" >>"$SCRATCH/unknown"
+	return 127
 }
 
 # run_groups GROUP...: run the groups. Sets RESULTS to the directory of their logs.
@@ -183,6 +199,8 @@ run_groups() {
 	RESULTS=$CACHE/results/$(date +%Y%m%d-%H%M%S)
 	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
 	if [ "$AT_ONCE" -gt 1 ]; then
+		# This may end the program. In a worker, it would not end the others.
+		need_linux
 		run_at_once "$@"
 		return
 	fi
@@ -276,7 +294,7 @@ cmd_list() {
 	done
 }
 
-# Remove only the entries that vmtest.sh makes: BTS_CACHE may be a directory with other files.
+# Remove only the entries that vmtest.sh makes.
 cmd_clean() {
 	local name
 

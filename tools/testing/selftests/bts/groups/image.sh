@@ -77,10 +77,11 @@ kit_start() {
 	"${KIT[@]}" -no-user-config -nodefaults -display none -machine pc \
 		-accel tcg,thread=single -m 512 -smp 2 -serial "file:$CASE_DIR/console" \
 		-chardev "pipe,id=monitor,path=$CASE_DIR/monitor" -mon chardev=monitor,mode=readline \
-		</dev/null >"$CASE_DIR/emulator" 2>&1 9>&- &
+		</dev/null >"$CASE_DIR/emulator" 2>&1 8>&- 9>&- &
 	SHELL_PID=$!
 	# Read what the monitor prints, so that the pipe does not become full.
-	cat "$CASE_DIR/monitor.out" >/dev/null 9>&- &
+	cat "$CASE_DIR/monitor.out" >/dev/null 8>&- 9>&- &
+	KIT_READER=$!
 }
 
 kit_monitor() {
@@ -106,8 +107,9 @@ kit_says() {
 
 kit_kill() {
 	[ -n "$SHELL_PID" ] || return
-	kill -KILL "$SHELL_PID" 2>/dev/null
-	wait "$SHELL_PID" 2>/dev/null
+	# If the emulator did not start, nothing ends the reader.
+	kill -KILL "$SHELL_PID" "$KIT_READER" 2>/dev/null
+	wait "$SHELL_PID" "$KIT_READER" 2>/dev/null
 	SHELL_PID=
 }
 

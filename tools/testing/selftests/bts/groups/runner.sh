@@ -6,6 +6,7 @@
 # REASON.
 must_fail() {
 	local case=$1 reason=$2 passed=$PASSED failed=$FAILED skipped=$SKIPPED
+	local before=("${FAILURES[@]}") planted
 	shift 2
 
 	FAILURES=()
@@ -13,10 +14,12 @@ must_fail() {
 	boot "$case" smp=1 "$@"
 	QUIET=
 	PASSED=$passed FAILED=$failed SKIPPED=$skipped
-	if [ ${#FAILURES[@]} -eq 0 ]; then
+	planted=("${FAILURES[@]}")
+	FAILURES=("${before[@]}")
+	if [ ${#planted[@]} -eq 0 ]; then
 		fail "$case" "was not noticed, see $CASE_DIR"
-	elif ! printf '%s\n' "${FAILURES[@]}" | grep -Eq "$reason"; then
-		fail "$case" "expected '$reason', but: ${FAILURES[*]}"
+	elif ! printf '%s\n' "${planted[@]}" | grep -Eq "$reason"; then
+		fail "$case" "expected '$reason', but: ${planted[*]}"
 	else
 		pass "$case"
 	fi
@@ -84,6 +87,21 @@ faulty_commands() {
 	must_refuse no-tree "is not a Linux source tree" \
 		env BTS_CACHE="$CASE_DIR/cache" "$vmtest" build --kernel "$B"
 	must_refuse no-cache "set BTS_CACHE" env BTS_CACHE=/proc/none "$vmtest" build
+	must_refuse cache-of-others "/usr has other files" env BTS_CACHE=/usr "$vmtest" build
+	must_refuse cache-in-clone "is in the clone" env BTS_CACHE="$REPO/none" "$vmtest" build
+	must_refuse cache-name "the path /a,b has" env BTS_CACHE=/a,b "$vmtest" build
+}
+
+# A group that calls a function of the wrong name must fail: see run_group().
+# shellcheck disable=SC2153
+unknown_function() {
+	(no_such_function) 2>/dev/null
+	if [ "$(cat "$SCRATCH/unknown" 2>/dev/null)" = no_such_function ]; then
+		pass unknown-function
+	else
+		fail unknown-function "the call of a function that does not exist was not noticed"
+	fi
+	rm -f "$SCRATCH/unknown"
 }
 
 # A child that is killed before it has reset the traps must not remove the scratch directory.
@@ -128,6 +146,7 @@ group_runner() {
 	faulty_lists
 	new_case faulty-commands
 	faulty_commands
+	unknown_function
 	new_case matrix-row
 	refused_row
 }

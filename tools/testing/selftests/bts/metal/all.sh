@@ -24,6 +24,7 @@ qemu=${1:-} jobs=${2:-2}
 [ -x "$qemu" ] || { echo "metal/all.sh: '$qemu' is no QEMU; say: all.sh QEMU [JOBS]" >&2; exit 2; }
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM HUP
 export O=${O:-$tmp} here qemu tmp
 
 make -s -C "$here" O="$O" && make -s -C "$here" O="$O/netburst" NETBURST=1 || { echo "metal/all.sh: the test does not build" >&2; exit 2; }

@@ -73,6 +73,7 @@ done
 
 tmp=$(mktemp -d) || die "no temporary directory"
 trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM HUP
 O=${O:-$tmp}${netburst:+/netburst}
 make -s -C "$here" O="$O" NETBURST=$netburst || die "the test does not build"
 

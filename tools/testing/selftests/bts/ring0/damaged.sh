@@ -8,6 +8,7 @@
 here=$(dirname "$0")
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
 kernel=$1/kernel/trace arch=$1/arch/x86/kernel
 reader=$1/tools/tracing/hw-branches
 cc -I"$kernel" -I"$arch" -o "$work/hw-branches" "$reader/hw-branches.c" "$reader/dump.c" \

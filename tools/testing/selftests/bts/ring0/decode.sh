@@ -7,6 +7,7 @@
 
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
 cd "$work" || exit 2
 
 cat >place.c <<'C'

@@ -9,6 +9,7 @@ dir=$1
 shift
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM HUP
 
 # The program may end in any way, so ignore the status.
 "$dir/test/record" -x "$scratch/steps" "$scratch/trace" "$@"

@@ -6,6 +6,7 @@
 tests=0 failed=0
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM HUP
 
 # result STATUS TEXT: print the result of one check as KTAP
 result() {

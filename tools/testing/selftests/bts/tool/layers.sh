@@ -8,6 +8,7 @@
 dir=$1 source=$2
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM HUP
 cd "$source" || exit 2
 
 for object in "$dir"/*.o; do

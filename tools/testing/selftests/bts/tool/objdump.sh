@@ -7,6 +7,7 @@
 dir=$1 program=$2
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM HUP
 
 "$dir/test/record" "$scratch/trace" "$program" mixed 2 &&
 	"$dir/btstrace" -r "$scratch/trace" --raw >"$scratch/raw" &&

@@ -7,16 +7,24 @@
 
 CACHE=${BTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bts}
 
+# Make the directory of the cache, which must have no other files: old entries are removed.
+make_cache() {
+	# Steps change the directory, so the path must be absolute. make supports neither a space
+	# nor the first five of these characters in it, and the emulator not the last three.
+	[[ $CACHE = /* ]] || CACHE=$PWD/$CACHE
+	[[ $CACHE != *[[:space:]:\#\$%\\,\'\"]* ]] ||
+		die "the path $CACHE has a space or one of :#\$%\\,'\", which make or the emulator does not support: set BTS_CACHE to another directory"
+	[[ $CACHE/ != "$REPO"/* ]] || die "$CACHE is in the clone: set BTS_CACHE to another directory"
+	[ -e "$CACHE/lock" ] || [ -z "$(ls -A "$CACHE" 2>/dev/null)" ] ||
+		die "$CACHE has other files: set BTS_CACHE to a new directory"
+	mkdir -p "$CACHE" 2>/dev/null && [ -w "$CACHE" ] && : >>"$CACHE/lock" ||
+		die "cannot write $CACHE: set BTS_CACHE to a directory of your own"
+}
+
 open_cache() {
 	local holder
 
-	# Steps change the directory, so the path must be absolute. make supports neither a space
-	# nor a colon in it.
-	[[ $CACHE = /* ]] || CACHE=$PWD/$CACHE
-	[[ $CACHE != *[[:space:]:]* ]] ||
-		die "the path $CACHE has a space or a colon, which make does not support: set BTS_CACHE to another directory"
-	mkdir -p "$CACHE" 2>/dev/null && [ -w "$CACHE" ] ||
-		die "cannot write $CACHE: set BTS_CACHE to a directory of your own"
+	make_cache
 	exec 9>>"$CACHE/lock"
 	if ! flock -n 9; then
 		holder=$(cat "$CACHE/holder" 2>/dev/null)

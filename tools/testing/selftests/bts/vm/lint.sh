@@ -110,7 +110,8 @@ lint_screen() {
 lint_twice() {
 	(
 		cd "$B" && find vmtest.sh vm groups -name '*.sh' -print0 2>/dev/null | sort -z |
-			xargs -0 grep -HnoE '^[a-z_0-9]+\(\)' | awk -F: '
+			xargs -0 grep -HnoE '^\s*(function\s+[^ (]+|[^ (=]+\s*\(\))' |
+			sed -E 's/^([^:]*:[0-9]+:)\s*(function\s+)?([^ (]+).*/\1\3()/' | awk -F: '
 			$3 in file { print $1 ":" $2 ": " $3 " is also in " file[$3] }
 			{ file[$3] = $1 }'
 	)
@@ -132,7 +133,9 @@ lint_spelling() {
 
 # Find paths that exist only on the machine of a developer.
 lint_paths() {
-	git -C "$REPO" -c safe.directory='*' grep -nE "(/tmp/w/|/work/|/home/[a-z]|$HOME/)" -- . ":!$BTS_PATH/vm/lint.sh" |
+	local own=${HOME%/}
+
+	git -C "$REPO" -c safe.directory='*' grep -nE "(/tmp/w/|/work/|/home/[a-z]${own:+|$own/})" -- . ":!$BTS_PATH/vm/lint.sh" |
 		cut -c1-160
 }
 

@@ -59,6 +59,7 @@ matrix_row() {
 cmd_matrix() {
 	local name
 	KNOWN=() WANTED=("$@")
+	check_kernel_dir
 	LINUX_VERSION=$(wanted_version)
 	MATRIX_OPTIONS=(-j "$JOBS" --cpu "$CPU" --cpl-rule "$CPL_RULE")
 	if [ -n "$KERNEL_DIR" ]; then
@@ -74,8 +75,9 @@ cmd_matrix() {
 	for name; do
 		[[ " ${KNOWN[*]} " = *" $name "* ]] || die "no row $name: there are ${KNOWN[*]}"
 	done
+	make_cache
 	MATRIX_LOGS=$CACHE/log/matrix
-	mkdir -p "$MATRIX_LOGS" || die "cannot write $MATRIX_LOGS: set BTS_CACHE to a directory of your own"
+	mkdir -p "$MATRIX_LOGS" || die "cannot write $MATRIX_LOGS: free some space"
 	set_traps
 	each_configuration matrix_row
 	printf '%-10s %-9s %7s %7s %7s %7s  %s\n' name config passed failed skipped seconds groups

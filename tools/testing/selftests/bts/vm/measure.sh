@@ -61,15 +61,15 @@ median() {
 # The kinds of crashes for the figure recorder.reach.
 REACH=(task jump bug lock irq work nmi recurse longjmp panic)
 
-# reach_of CASE KIND: crash a guest, whose console shows the newest branches in 32 lines. Print the
-# number of branches that these lines stand for, divided by 32.
+# reach_of CASE KIND: crash a guest, whose console shows the newest branches in 32 lines. Append to
+# $SCRATCH/values the number of branches that these lines stand for, divided by 32.
 reach_of() {
 	boot "$1-$2" icount=1 smp=1 cpu="$CPU,$MEASURE_CPU" kernel=patched \
 		config="$CONFIG,mitigations" before="$LAB" expect=splat \
 		append="sysctl.kernel.panic_on_oops=1" -- crash end "$2" >&2
-	tr -d '\r' <"$CASE_DIR/console" | awk '
+	tr -d '\r' <"$CASE_DIR/console" | awk -v kind="$2" '
 		/Last branches of CPU 0, .* follow/ && !n { sub(/ follow.*/, ""); n = $NF }
-		END { print n / 32 }'
+		END { print n / 32, kind }' >>"$SCRATCH/values"
 }
 
 # figure_reach CASE: set FIGURE to the median of reach_of() for all kinds of crashes.
@@ -77,9 +77,11 @@ figure_reach() {
 	local kind values
 
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG,mitigations"
-	values=$(for kind in "${REACH[@]}"; do
-		echo "$(reach_of "$1" "$kind") $kind"
-	done | sort -n)
+	: >"$SCRATCH/values"
+	for kind in "${REACH[@]}"; do
+		reach_of "$1" "$kind"
+	done
+	values=$(sort -n "$SCRATCH/values")
 	awk '{ print "       " $0 }' <<<"$values" >&2
 	FIGURE=$(median <<<"$values")
 }
@@ -88,11 +90,12 @@ figure_reach() {
 LEFT=(task kernel null jump error protection interrupted bug double panic nmipanic warn)
 
 # left_of CASE KIND OUT: crash a guest whose LBRs leave out the branches that OUT names ("nothing":
-# none). Print how many lines of branches the console shows, and how many functions they name.
+# none). Append to $SCRATCH/values how many lines of branches the console shows, and how many
+# functions they name.
 left_of() {
 	boot "$1-$2" smp=1 "$(lbr_cpu 32),$MEASURE_CPU" kernel=patched config="$CONFIG" before="$LAB" \
 		expect=splat append="panic_on_warn=1" -- lastbranch die "$2" "$3" >&2
-	awk -f "$B/ring0/left.awk" "$CASE_DIR/console"
+	echo "$(awk -f "$B/ring0/left.awk" "$CASE_DIR/console") $2" >>"$SCRATCH/values"
 }
 
 declare -A LEFT_OF=()	# for each OUT, the output of left_of for all kinds of crashes
@@ -103,9 +106,13 @@ figure_left() {
 	local kind values
 
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	[ -n "${LEFT_OF[$3]-}" ] || LEFT_OF[$3]=$(for kind in "${LEFT[@]}"; do
-		echo "$(left_of "$1" "$kind" "$3") $kind"
-	done | sort -n)
+	if [ -z "${LEFT_OF[$3]-}" ]; then
+		: >"$SCRATCH/values"
+		for kind in "${LEFT[@]}"; do
+			left_of "$1" "$kind" "$3"
+		done
+		LEFT_OF[$3]=$(sort -n "$SCRATCH/values")
+	fi
 	values=${LEFT_OF[$3]}
 	awk '{ print "       " $1 " branches, " $2 " functions, " $3 }' <<<"$values" >&2
 	if [ "$2" = branches ]; then

@@ -32,10 +32,10 @@ worker() {
 	set_traps
 	while [ -s "$list" ]; do
 		read -r group <"$list"
-		sed -i 1d "$list"
+		sed -i 1d "$list" || die "cannot write $list: free some space"
 		run_group "$group"
 	done
-	echo "$PASSED $FAILED $SKIPPED" >>"$list.counts"
+	echo "$PASSED $FAILED $SKIPPED" >>"$list.counts" || die "cannot write $list.counts: free some space"
 }
 
 # run_at_once GROUP...: run the groups by workers, and add their results to those of this process.

@@ -54,7 +54,7 @@ finish() {
 	rm -rf "$tmp"
 }
 trap finish EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' INT TERM HUP
 
 field() {
 	sed -n "s/^$1: //p;/^---/q" "$2"
