@@ -49,6 +49,9 @@
 
 #define READ_ALL	3	/* command of klogctl() */
 
+static const char usage[] =
+	"silicon late|cleared|watched|leftover|sampled|together|masked|damaged|stray";
+
 static unsigned int times_in_log(const char *text)
 {
 	static char log[1 << 18];
@@ -590,7 +593,7 @@ int main(int argc, char **argv)
 	} else if (argc == 2 && !strcmp(argv[1], "stray")) {
 		check_stray();
 	} else {
-		give_up("silicon late|cleared|watched|leftover|sampled|together|masked|damaged|stray");
+		give_up("%s", usage);
 	}
 	return finish();
 }
