@@ -4,10 +4,11 @@
 # Functions of apply, export and check: they read series/series, find the
 # pristine kernel, and apply the files of one patch to a tree.
 
-# git sets variables for its hooks and aliases, which name another tree. make, too, would use
-# another directory.
+# In a hook or alias of git, variables such as GIT_DIR name another tree. With the others, cd, make
+# and tar would use other directories or files.
 # shellcheck disable=SC2046
-unset CDPATH KBUILD_OUTPUT KCONFIG_CONFIG $(git rev-parse --local-env-vars)
+unset CDPATH KBUILD_OUTPUT KCONFIG_CONFIG TAR_OPTIONS \
+	$(git rev-parse --local-env-vars 2>/dev/null | grep -v '^GIT_CONFIG')
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 bts=tools/testing/selftests/bts
@@ -366,16 +367,19 @@ same_mode()
 	if [ -x "$1" ]; then [ -x "$2" ]; else [ ! -x "$2" ]; fi
 }
 
-# Copy FILE... from the directory FROM to TO, with the date of today.
+# Copy FILE... from the directory FROM to TO, with the current time, so that make rebuilds what
+# depends on them. Replace files that exist: they may be hard links of files in another tree. The
+# first tar returns 1 if a file has got another hard link meanwhile.
 copy_files()
 {
 	local from=$1 to=$2
 	shift 2
 	[ $# != 0 ] || return 0
 	printf '%s\0' "$@" |
-		tar -C "$from" -cf - -h --hard-dereference --mode=u=rwX,go=rX --null --verbatim-files-from -T - |
-		tar -C "$to" -xpmf - --no-same-owner
-	[ "${PIPESTATUS[*]}" = "0 0 0" ] || die "cannot copy $from to $to: free some space"
+		tar -C "$from" -cf - -h --hard-dereference --warning=no-file-changed \
+			--mode=u=rwX,go=rX --null --verbatim-files-from -T - |
+		(umask 022 && tar -C "$to" -xpmf - --no-same-owner)
+	[[ ${PIPESTATUS[*]} = '0 '[01]' 0' ]] || die "cannot copy $from to $to: tar says why"
 }
 
 # Copy FILE... to TO. FIND is find_source or find_pristine. Leave out a file for which it fails.

@@ -155,7 +155,7 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 {
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
 	d->repeat_within = bts_ds_repeat_within(d);
-	/* The NMI may have come after a #DB, before its handler. */
+	/* Between a #DB and its handler, TR is clear. Note that before the write. */
 	bts_note_cleared();
 	ds_bts_write(0);
 	bts_ds_learn(d);

@@ -288,6 +288,7 @@ static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n
 /*
  * @in is the first record after bts_ring.away was set. If there is a skew before @in, count it and
  * a lost record.
+ *
  * With BTS_ENTRY, count nothing: the hardware source uses the CPL filter only while the CPU is
  * stuck, and then the ring has gaps; the software source has no CPL filter.
  */

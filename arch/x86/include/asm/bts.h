@@ -273,8 +273,8 @@ DECLARE_PER_CPU(bool, bts_cleared);
 /**
  * bts_note_cleared - note whether a #DB has cleared TR
  *
- * Called with interrupts off, or in an NMI, by code that is about to write DEBUGCTL, as the write
- * would set TR again. For noinstr code. Takes no branch unless BTS is on.
+ * Called with interrupts off, or in an NMI, by code that is about to write DEBUGCTL: after the
+ * write, the register equals its copy. For noinstr code. Takes no branch unless BTS is on.
  *
  * In an NMI, the register may also lack TR for another reason: because of a VM exit, or because the
  * NMI came in debugctl_write_bts() before the write of the register.

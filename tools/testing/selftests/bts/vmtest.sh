@@ -4,11 +4,12 @@
 # The main program of the test bench: builds a kernel, an emulator with a Debug Store, and test
 # programs; boots and measures.
 
-# With these variables, make and git would use other directories.
+# With these variables, cd, make, tar and git would use other directories or files.
 # shellcheck disable=SC2046
-unset CDPATH KBUILD_OUTPUT KCONFIG_CONFIG $(git rev-parse --local-env-vars 2>/dev/null)
+unset CDPATH KBUILD_OUTPUT KCONFIG_CONFIG TAR_OPTIONS \
+	$(git rev-parse --local-env-vars 2>/dev/null | grep -v '^GIT_CONFIG')
 # Variables of this program that are read before they are set.
-unset HOST_KHZ KASLR LINUX_KEY OVERLAY PATCHED ROUND SIZE STATE WATCHDOG WATCHED
+unset HOST_KHZ KASLR LINUX_KEY OVERLAY PATCHED ROUND SIZE STATE WARN_STATE WATCHDOG WATCHED
 B=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd -P)
 REPO=$(cd "$B/../../../.." && pwd -P)
 export LC_ALL=C
@@ -169,14 +170,18 @@ run_group() {
 	say "$GROUP"
 	rm -f "$SCRATCH/unknown"
 	# shellcheck source=/dev/null
-	. "$B/groups/$GROUP.sh" || fail source "groups/$GROUP.sh, or a file that it uses, has an error"
+	. "$B/groups/$GROUP.sh" || fail source "groups/$GROUP.sh has an error"
 	"group_$GROUP"
-	[ ! -e "$SCRATCH/unknown" ] || fail unknown "no command or function $(head -n 1 "$SCRATCH/unknown")"
+	check_unknown
 	[ $((PASSED + FAILED + SKIPPED)) -gt "$before" ] || fail none "no test ran"
 }
 
-# bash calls this for a command that it does not find, in a process of its own. Without it, a group
-# that calls a function of the wrong name would pass.
+# Fail if the group has called a command or function that does not exist.
+check_unknown() {
+	[ ! -e "$SCRATCH/unknown" ] || fail unknown "no command or function $(head -n 1 "$SCRATCH/unknown")"
+}
+
+# bash calls this for a command that it does not find, in a process of its own.
 # shellcheck disable=SC2317
 command_not_found_handle() {
 	echo "vmtest.sh: $1: no such command" >&2
@@ -199,7 +204,8 @@ run_groups() {
 	RESULTS=$CACHE/results/$(date +%Y%m%d-%H%M%S)
 	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
 	if [ "$AT_ONCE" -gt 1 ]; then
-		# This may end the program. In a worker, it would not end the others.
+		# This exits with 0 if the newest kernel cannot be had. A worker that exits with 0
+		# would not end the others.
 		need_linux
 		run_at_once "$@"
 		return

@@ -81,7 +81,6 @@ kit_start() {
 	SHELL_PID=$!
 	# Read what the monitor prints, so that the pipe does not become full.
 	cat "$CASE_DIR/monitor.out" >/dev/null 8>&- 9>&- &
-	KIT_READER=$!
 }
 
 kit_monitor() {
@@ -107,10 +106,11 @@ kit_says() {
 
 kit_kill() {
 	[ -n "$SHELL_PID" ] || return
-	# If the emulator did not start, nothing ends the reader.
-	kill -KILL "$SHELL_PID" "$KIT_READER" 2>/dev/null
-	wait "$SHELL_PID" "$KIT_READER" 2>/dev/null
+	kill -KILL "$SHELL_PID" 2>/dev/null
+	wait "$SHELL_PID" 2>/dev/null
 	SHELL_PID=
+	# If the emulator did not start, the reader still waits for a writer.
+	: 1<>"$CASE_DIR/monitor.out"
 }
 
 # kit_ends CASE: wait for the end of the kit, and copy the report from the stick.

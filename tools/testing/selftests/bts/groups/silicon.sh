@@ -71,7 +71,7 @@ too_late() {
 debug_exceptions() {
 	strict steps-db silicon=db smp=2 icount=slow -- silicon cleared
 	strict steps-db-before silicon=db cpl=before smp=2 icount=slow -- silicon cleared before
-	strict watched-db-before silicon=db cpl=before smp=2 icount=slow -- silicon watched
+	strict watched-db-before silicon=db cpl=before smp=2 icount=1 -- silicon watched
 	strict steps-worst silicon=worst smp=2 icount=slow -- silicon cleared
 	strict steps-db-no-filter silicon=db cpu="$CPU,-ds-cpl" smp=2 icount=slow -- \
 		silicon cleared

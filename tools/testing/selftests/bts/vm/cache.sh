@@ -14,9 +14,12 @@ make_cache() {
 	[[ $CACHE = /* ]] || CACHE=$PWD/$CACHE
 	[[ $CACHE != *[[:space:]:\#\$%\\,\'\"]* ]] ||
 		die "the path $CACHE has a space or one of :#\$%\\,'\", which make or the emulator does not support: set BTS_CACHE to another directory"
-	[[ $CACHE/ != "$REPO"/* ]] || die "$CACHE is in the clone: set BTS_CACHE to another directory"
-	[ -e "$CACHE/lock" ] || [ -z "$(ls -A "$CACHE" 2>/dev/null)" ] ||
-		die "$CACHE has other files: set BTS_CACHE to a new directory"
+	if [ ! -e "$CACHE/lock" ]; then
+		[[ $(readlink -m "$CACHE")/ != "$REPO"/* ]] ||
+			die "$CACHE is in the clone: set BTS_CACHE to another directory"
+		[ ! -d "$CACHE" ] || [ -z "$(ls -A -I lost+found "$CACHE")" ] ||
+			die "$CACHE has other files: set BTS_CACHE to a new directory"
+	fi
 	mkdir -p "$CACHE" 2>/dev/null && [ -w "$CACHE" ] && : >>"$CACHE/lock" ||
 		die "cannot write $CACHE: set BTS_CACHE to a directory of your own"
 }
