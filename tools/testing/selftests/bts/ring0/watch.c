@@ -24,7 +24,8 @@ struct hit {
 	int traces;
 	int lines;
 	int nr;
-	char top[256];
+	char to[256];		/* the newest branch */
+	char from[256];
 	int work;
 	int suppressed;		/* number of messages about hits that are not printed */
 };
@@ -42,8 +43,10 @@ static void read_hit(struct hit *hit)
 		hit->lines += !!arrow;
 		if (hit->traces != 1 || !arrow)
 			continue;
-		if (!hit->nr++)
-			snprintf(hit->top, sizeof(hit->top), "%s", arrow + 4);
+		if (!hit->nr++) {
+			sscanf(line, "%*d %255s", hit->to);
+			snprintf(hit->from, sizeof(hit->from), "%s", arrow + 4);
+		}
 		hit->work += within(arrow + 4, "bts_crash_work");
 	}
 }
@@ -68,14 +71,18 @@ static struct hit hits_of(const char *word, bool wanted)
 	return hit;
 }
 
+/*
+ * The newest branch is the #DB in @function. If a #DB clears TR, it is not recorded. Then the newest
+ * branch leads to @function.
+ */
 static bool shows(struct hit hit, const char *function)
 {
 	bool good = hit.hits == 1 && hit.traces == cpus() && hit.nr == 32 &&
-		    within(hit.top, function);
+		    (within(hit.from, function) || within(hit.to, function));
 
 	if (!good)
-		printf("# %d hits, %d traces, %d branches, from %s\n", hit.hits, hit.traces,
-		       hit.nr, hit.top);
+		printf("# %d hits, %d traces, %d branches, to %s from %s\n", hit.hits, hit.traces,
+		       hit.nr, hit.to, hit.from);
 	return good;
 }
 
