@@ -73,8 +73,9 @@ kdb_crash() {
 }
 
 ring0_kdb() {
-	# On PREEMPT_RT, the memory that `set` allocates on 7.3 needs a sleeping lock.
-	if has_option PREEMPT_RT && [ "$LINUX_VERSION" != 6.12 ]; then
+	# On 7.3, the memory that `set` allocates needs a sleeping lock with PREEMPT_RT, and KASAN
+	# warns that it saves a stack in an NMI.
+	if { has_option PREEMPT_RT || has_option KASAN; } && [ "$LINUX_VERSION" != 6.12 ]; then
 		kdb_crash kdb-break -- kdb break
 	else
 		kdb kdb-break -- kdb break
