@@ -31,6 +31,7 @@
 #define KALLSYMS	"/proc/kallsyms"
 #define RECORDER	"/sys/kernel/tracing/hw_branches/enable"
 #define CRASH		"/dev/bts_crash"
+#define SHOWN		20	/* number of branches that read_all() prints */
 #define COMMAND_LINE	"console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check maxcpus=1 " \
 			"spec_rstack_overflow=off"
 
@@ -250,16 +251,16 @@ static void read_all(int cpus)
 {
 	bool called = false, frozen = false, first = false, misplaced = false;
 	FILE *out = start_reader("10000", KALLSYMS);
-	char line[512], newer[512] = "";
+	char line[512], newer[512] = "", after[SHOWN][512] = { };
 	int nr[2] = { }, cpu = 0;
 
 	while (next_branch(line, sizeof(line), out)) {
 		if (sscanf(line, "Last branches of CPU %d", &cpu) == 1 || cpu > 1)
 			continue;
-		/* The newest branches help to understand a failure. */
-		if (!cpu && nr[0] < 30)
-			printf("# %s", line);
 		nr[cpu]++;
+		/* The branches just after the call of panic() help to understand a failure. */
+		if (!cpu && !called)
+			memcpy(after[nr[0] % SHOWN], line, sizeof(line));
 		if (!cpu && !called)
 			frozen |= !strncmp(line, "hw_branches_crash_freeze+0 ", 27) &&
 				  in_panic(line);
@@ -268,9 +269,13 @@ static void read_all(int cpus)
 			first = in_panic(newer) &&
 				(!strncmp(newer, "hw_branches_crash_freeze+0 ", 27) ||
 				 !strncmp(newer, "asm_sysvec_", 11));
+			for (int i = 1; i <= SHOWN; i++)
+				printf("# %s", after[(nr[0] + i) % SHOWN]);
 		}
 		misplaced |= cpu && !strncmp(line, "panic+0 ", 8);
-		if (strncmp(line, "panic+", 6) && strncmp(line, "vpanic+", 7))
+		/* KASAN calls a function of its own before each function that does not return. */
+		if (strncmp(line, "panic+", 6) && strncmp(line, "vpanic+", 7) &&
+		    strncmp(line, "__asan_handle_no_return+", 24))
 			memcpy(newer, line, sizeof(line));
 	}
 	wait(NULL);
