@@ -44,7 +44,8 @@ static void read_hit(struct hit *hit)
 		if (hit->traces != 1 || !arrow)
 			continue;
 		if (!hit->nr++) {
-			sscanf(line, "%*d %255s", hit->to);
+			if (sscanf(line, "%*d %255s", hit->to) != 1)
+				give_up("no branch: %s", line);
 			snprintf(hit->from, sizeof(hit->from), "%s", arrow + 4);
 		}
 		hit->work += within(arrow + 4, "bts_crash_work");
@@ -72,8 +73,8 @@ static struct hit hits_of(const char *word, bool wanted)
 }
 
 /*
- * The newest branch is the #DB in @function. If a #DB clears TR, it is not recorded. Then the newest
- * branch leads to @function.
+ * The newest branch is the #DB in @function. If a #DB clears TR, it is not recorded. Then the
+ * newest branch leads to @function.
  */
 static bool shows(struct hit hit, const char *function)
 {
