@@ -252,25 +252,22 @@ static void read_all(int cpus)
 	bool called = false, frozen = false, first = false, misplaced = false;
 	FILE *out = start_reader("10000", KALLSYMS);
 	char line[512], newer[512] = "", after[SHOWN][512] = { };
-	int nr[2] = { }, cpu = 0;
+	int nr[2] = { }, cpu = 0, kept = 0;
 
 	while (next_branch(line, sizeof(line), out)) {
 		if (sscanf(line, "Last branches of CPU %d", &cpu) == 1 || cpu > 1)
 			continue;
 		nr[cpu]++;
-		/* The branches just after the call of panic() help to understand a failure. */
-		if (!cpu && !called)
-			memcpy(after[nr[0] % SHOWN], line, sizeof(line));
-		if (!cpu && !called)
+		if (!cpu && !called) {
+			memcpy(after[kept++ % SHOWN], line, sizeof(line));
 			frozen |= !strncmp(line, "hw_branches_crash_freeze+0 ", 27) &&
 				  in_panic(line);
+		}
 		if (!cpu && !strncmp(line, "panic+0 <- sysrq_handle_crash+", 30)) {
 			called = true;
 			first = in_panic(newer) &&
 				(!strncmp(newer, "hw_branches_crash_freeze+0 ", 27) ||
 				 !strncmp(newer, "asm_sysvec_", 11));
-			for (int i = 1; i <= SHOWN; i++)
-				printf("# %s", after[(nr[0] + i) % SHOWN]);
 		}
 		misplaced |= cpu && !strncmp(line, "panic+0 ", 8);
 		/* KASAN calls a function of its own before each function that does not return. */
@@ -278,6 +275,9 @@ static void read_all(int cpus)
 		    strncmp(line, "__asan_handle_no_return+", 24))
 			memcpy(newer, line, sizeof(line));
 	}
+	/* The branches just after the call of panic() help to understand a failure. */
+	for (int i = kept > SHOWN ? kept - SHOWN : 0; i < kept; i++)
+		printf("# %s", after[i % SHOWN]);
 	wait(NULL);
 	fclose(out);
 	ok(called && !misplaced, "and who called panic(), on the first");
