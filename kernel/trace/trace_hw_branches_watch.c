@@ -38,6 +38,8 @@
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
+#include <asm/sections.h>
+
 #include "trace.h"
 #include "trace_hw_branches.h"
 
@@ -240,7 +242,11 @@ static int hw_branches_count_symbol(void *data, unsigned long address)
 	return ++*n > 1;
 }
 
-/* Look up the address of a symbol. Refuse a name that several symbols of the kernel image have. */
+/*
+ * Look up the address of a symbol. Refuse a name that several symbols of the kernel image have.
+ * Refuse a per-CPU variable of a module: its address is an offset, not that of a copy. Per-CPU
+ * variables of the kernel image are refused by hw_branches_parse_place().
+ */
 static int hw_branches_look_up(const char *name, unsigned long *address)
 {
 	unsigned int n = 0;
@@ -249,8 +255,13 @@ static int hw_branches_look_up(const char *name, unsigned long *address)
 	if (!*address)
 		return -ENOENT;
 	kallsyms_on_each_match_symbol(hw_branches_count_symbol, name, &n);
+	if (n > 1)
+		return -EADDRNOTAVAIL;
+	if (n || is_module_address(*address))
+		return 0;
 
-	return n > 1 ? -EADDRNOTAVAIL : 0;
+	/* If the symbol is gone, the module was unloaded meanwhile. */
+	return kallsyms_lookup_name(name) ? -EFAULT : -ENOENT;
 }
 
 /*
@@ -286,7 +297,10 @@ static int hw_branches_parse_symbol(char **text, unsigned long *address)
 	return err;
 }
 
-/* Keep the module that is watched from being unloaded. */
+/*
+ * Keep the module that is watched from being unloaded. Refuse a module that is being loaded: if its
+ * init function fails, the module is freed even if it is held.
+ */
 static int hw_branches_hold_module(struct hw_branches_watch *watch)
 {
 	struct module *module;
@@ -296,6 +310,8 @@ static int hw_branches_hold_module(struct hw_branches_watch *watch)
 	module = __module_address(watch->attr.bp_addr);
 	if (!module)
 		return 0;
+	if (module->state == MODULE_STATE_COMING)
+		return -EBUSY;
 	if (!try_module_get(module))
 		return -ENOENT;
 	watch->module = module;
@@ -314,8 +330,15 @@ static int hw_branches_parse_place(char **text, unsigned long *address)
 	if (err)
 		return err;
 
-	/* Refuse an address of user space: it means different memory in each process. */
-	return *address < TASK_SIZE_MAX ? -EFAULT : 0;
+	/*
+	 * Refuse an address of user space: it means different memory in each process. Refuse the
+	 * part of the kernel image that is freed after boot. There or at low addresses are the
+	 * per-CPU variables of the image, of which each CPU has a copy elsewhere.
+	 */
+	if (*address < TASK_SIZE_MAX || init_section_contains((void *)*address, 1))
+		return -EFAULT;
+
+	return 0;
 }
 
 /*

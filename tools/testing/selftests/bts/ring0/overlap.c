@@ -420,6 +420,25 @@ static void test_watched(const char *module)
 	ok(!syscall(SYS_delete_module, "bts_watched", O_NONBLOCK), "watched: and no longer");
 }
 
+/* The init function of a module runs for a second, and could fail. */
+static void test_watched_early(const char *module)
+{
+	pid_t loader = fork();
+	int err;
+
+	if (!loader) {
+		load_module(module, "slow=1000");
+		_exit(0);
+	}
+	usleep(500000);
+	err = set("watch", "bts_watched:bts_watched_variable:4");
+	ok(err == -EBUSY && is("watch", ""), "watched: not while it is being loaded: %d", err);
+	await(loader);
+	ok(!set("watch", "bts_watched:bts_watched_variable:4"), "watched: when it is loaded");
+	must_set("watch", "\n");
+	ok(!syscall(SYS_delete_module, "bts_watched", O_NONBLOCK), "watched: and is unloaded");
+}
+
 /*
  * A trigger is hit while its registration fails. The hit queues a work that writes the other CPUs'
  * branches to the trace. The work waits for a mutex. The writer of the trigger must wait for the
@@ -609,5 +628,6 @@ int main(int argc, char **argv)
 		}
 	}
 	test_watched(argv[3]);
+	test_watched_early(argv[3]);
 	return finish();
 }
