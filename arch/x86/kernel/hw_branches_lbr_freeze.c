@@ -215,6 +215,8 @@ static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 		WRITE_ONCE(c->saved, false);
 		barrier();
 		memset(c->kept, 0, sizeof(*c->kept));
+		/* If an NMI froze this CPU in the entry of an exception, that has set it since. */
+		c->exception = NULL;
 		branch_forget_freeze(&c->frozen_by);
 		/* From here on, an NMI may freeze this CPU, and call hw_branches_lbr_keep(). */
 		barrier();

@@ -17,6 +17,7 @@
  *   lastbranch MODULE die KIND [OUT]	a child crashes; the LBRs leave out the branches OUT, a
  *					word for lbr_leave_out()
  *   lastbranch MODULE fixup		an exception with a fixup
+ *   lastbranch MODULE reborn		after a thaw, a task_struct is used again
  *   lastbranch MODULE given		a crash, and SysRq-B, while perf has the LBRs
  *   lastbranch MODULE saved		see load_and_continue()
  */
@@ -482,6 +483,46 @@ static int fixup(void)
 	return finish();
 }
 
+/*
+ * The CPU is frozen at the entry of an exception, which then kills the task. After the thaw,
+ * another task with the memory of that task_struct freezes the CPU. The branches before the
+ * exception must not be shown.
+ */
+static int reborn(void)
+{
+	static const char path[] = "/sys/module/bts_crash/parameters/reborn";
+	int status = 1, tries = 1000;
+	char *trace;
+
+	must_set("fold", "0");
+	must_set("enable", "lbr");
+	pin_to(0);
+	ok(crash_once("victim", 0) && is("freeze", "1"), "a task is killed while it is frozen");
+	must_set("freeze", "0");
+	while (status && tries--) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			char is_reborn = 0;
+			int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+			if (fd < 0 || read(fd, &is_reborn, 1) != 1)
+				give_up("%s", path);
+			if (is_reborn == 'Y')
+				must_set("freeze", "1");
+			_exit(is_reborn != 'Y');
+		}
+		if (waitpid(pid, &status, 0) != pid)
+			give_up("waitpid");
+	}
+	ok(!status && is("freeze", "1"), "its task_struct is used again");
+	usleep(20000);
+	trace = get("per_cpu/cpu0/trace");
+	ok(branches(0) && !strstr(trace, "bts_crash_path"), "no branches from before the thaw");
+	free(trace);
+	return finish();
+}
+
 /* Count the lines of the log that say that perf has the hardware, or that a crash was missed. */
 static void count_reasons(int *given, int *missed)
 {
@@ -547,5 +588,7 @@ int main(int argc, char **argv)
 		return crash(argv[3], argv[4], atoi(argv[5]), atoi(argv[6]));
 	if (argc >= 4 && !strcmp(argv[2], "die"))
 		return die(argv[3], argc > 4 ? argv[4] : "nothing");
+	if (argc == 3 && !strcmp(argv[2], "reborn"))
+		return reborn();
 	return strcmp(argv[2], "given") ? fixup() : given();
 }

@@ -47,8 +47,9 @@ static bool again;
 /* The function that the next NMI calls: see send_nmi(). */
 static void (*nmi_wanted)(void);
 
-/* Targets of watchpoints: a global variable, and a slab object. */
+/* Targets of watchpoints: a global variable, a slab object, and one that is refused. */
 int bts_crash_global;
+DEFINE_PER_CPU(int, bts_crash_percpu);
 static int *bts_crash_object;
 static ulong object;
 module_param(object, ulong, 0400);
@@ -238,10 +239,11 @@ static void do_recursive(void)
 }
 
 /*
- * When the task `freezer` crashes while the recorder is on, the kernel calls branch_freeze_send(),
- * where ftrace calls crash_in_freeze(). At this point, this CPU has stopped recording. The other
- * CPUs have not, as the NMIs that stop them are not sent yet. crash_in_freeze() raises an interrupt
- * if `interrupt`, calls `overwrite` if set, and crashes again, up to `freezes` times.
+ * When the task `freezer` crashes while the recorder is on, the kernel calls the function that
+ * crash_watched() was called for, where ftrace calls crash_in_freeze(). In branch_freeze_send(),
+ * this CPU has stopped recording. The other CPUs have not, as the NMIs that stop them are not sent
+ * yet. crash_in_freeze() raises an interrupt if `interrupt`, calls `overwrite` if set, and crashes
+ * again, up to `freezes` times.
  */
 static struct task_struct *freezer;
 static bool interrupt;
@@ -271,12 +273,13 @@ static struct ftrace_ops freeze_ops = {
 	.flags	= FTRACE_OPS_FL_RECURSION,
 };
 
-static void crash_watched(void (*crash)(void))
+static void crash_watched(const char *function, void (*crash)(void))
 {
 	/* ftrace_set_filter() needs a string that is not const. */
-	char sender[] = "branch_freeze_send";
+	char name[32] = "";
 
-	if (freezer || ftrace_set_filter(&freeze_ops, sender, sizeof(sender) - 1, 1) ||
+	strscpy(name, function, sizeof(name));
+	if (freezer || ftrace_set_filter(&freeze_ops, name, strlen(name), 1) ||
 	    register_ftrace_function(&freeze_ops))
 		return;
 	freezer = current;
@@ -286,7 +289,7 @@ static void crash_watched(void (*crash)(void))
 static void do_freezing(void)
 {
 	freezes = 3;
-	crash_watched(bts_crash_path);
+	crash_watched("branch_freeze_send", bts_crash_path);
 }
 
 /* The handler of a divide error enables interrupts, as do_interrupted() needs. */
@@ -300,7 +303,7 @@ static noinline void bts_crash_divide(void)
 static void do_interrupted(void)
 {
 	interrupt = true;
-	crash_watched(bts_crash_divide);
+	crash_watched("branch_freeze_send", bts_crash_divide);
 }
 
 static void do_console(void)
@@ -596,7 +599,7 @@ static void crash_overwritten(void (*what)(void))
 		return;
 	seen = (unsigned long __percpu *)lookup("hw_branches_readable");
 	overwrite = what;
-	crash_watched(bts_crash_path);
+	crash_watched("branch_freeze_send", bts_crash_path);
 }
 
 static void do_bad_ring(void)
@@ -614,6 +617,40 @@ static void do_bad_store(void)
 	crash_overwritten(bad_store);
 }
 
+/* The task that do_victim() kills, and whether the memory of its task_struct is current's now. */
+static struct task_struct *victim;
+
+static int get_reborn(char *buf, const struct kernel_param *param)
+{
+	return sysfs_emit(buf, "%c\n", current == victim ? 'Y' : 'N');
+}
+
+static const struct kernel_param_ops reborn_ops = { .get = get_reborn };
+module_param_cb(reborn, &reborn_ops, NULL, 0400);
+
+static bool (*crash_freeze)(unsigned long ip);
+
+static void freeze_first(void)
+{
+	crash_freeze(0);
+}
+
+/*
+ * Crash, and freeze the recorder at the entry of the exception, before the branches are saved: as
+ * when an NMI arrives there because another CPU crashes.
+ */
+static void do_victim(void)
+{
+	lookup_func lookup = find_lookup();
+
+	if (!lookup)
+		return;
+	crash_freeze = (void *)lookup("hw_branches_crash_freeze");
+	overwrite = freeze_first;
+	victim = current;
+	crash_watched("search_exception_tables", bts_crash_path);
+}
+
 static const struct {
 	const char *word;
 	void (*crash)(void);
@@ -625,6 +662,7 @@ static const struct {
 	{ "protection", do_protection },
 	{ "kernel", do_kernel },
 	{ "fixup", do_fixup },
+	{ "victim", do_victim },
 	{ "irq", do_irq },
 	{ "work", do_work },
 	{ "nmi", do_nmi },
