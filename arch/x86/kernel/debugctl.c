@@ -58,13 +58,15 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
  * Called by identify_cpu(), at boot and whenever the CPU comes online, before any owner writes
  * DEBUGCTL there. If the CPU does not have the register, the copy is 0.
  *
- * Clear the FREEZE_*_ON_PMI bits, which the firmware may have left set, and LBR, which the
+ * Clear the FREEZE_*_ON_PMI bits, which the firmware may have left set, and LBR and BTF, which the
  * kernel before a kexec may have left set. With FREEZE_LBRS_ON_PMI, a PMI may clear TR on
- * Atom models, and BTS would stop recording.
+ * Atom models, and BTS would stop recording. If BTF stayed in the copy, each #DB of the kernel would
+ * set it again, and a single step of kdb would end at the next branch.
  */
 void debugctl_cpu_init(void)
 {
-	const u64 unwanted = DEBUGCTLMSR_LBR | DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
+	const u64 unwanted = DEBUGCTLMSR_LBR | DEBUGCTLMSR_BTF |
+			     DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
 			     DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI;
 	u64 val;
 
@@ -97,9 +99,8 @@ void debugctl_resume(void)
 /**
  * debugctl_emergency_stop_bts - Stop BTS on this CPU, whatever code uses it
  *
- * For cpu_emergency_stop_bts(), in any context: this takes no lock and has no tracepoint.
- * This function does not keep ds_bts_write() from setting BTS again: for that,
- * cpu_emergency_stop_bts() sets held_off of struct ds_bts_field.
+ * For cpu_emergency_stop_bts(), in any context: this takes no lock and has no tracepoint. A later
+ * debugctl_write_bts() can set BTS again.
  */
 void debugctl_emergency_stop_bts(void)
 {
@@ -110,10 +111,7 @@ void debugctl_emergency_stop_bts(void)
 	debugctl_sync_untraced();
 }
 
-/*
- * This has to run before ds_init(), which may write the BTS field. Both are early_initcalls, and
- * debugctl.o is linked before ds.o.
- */
+/* Other early_initcalls may write the BTS field. They are linked after debugctl.o. */
 static int __init debugctl_init(void)
 {
 	if (boot_cpu_data.x86_vendor == X86_VENDOR_INTEL && boot_cpu_data.x86 == 15) {

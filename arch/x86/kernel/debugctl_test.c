@@ -315,27 +315,34 @@ static void debugctl_test_sync(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cleared, state.copy & ~DEBUGCTLMSR_BTF);
 }
 
-/* debugctl_cpu_init() clears FREEZE_*_ON_PMI, which the firmware may have set, and keeps BTF. */
+/*
+ * debugctl_cpu_init() clears what the firmware or another kernel may have left set, and keeps other
+ * bits. The bit that it has to keep is BTINT, without TR and BTS: then the processor stores no
+ * records.
+ */
 static void debugctl_test_cpu_init(struct kunit *test)
 {
 	const unsigned long freezes = DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
 				      DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI;
+	const unsigned long btint = debugctl_bts_bits(DEBUGCTLMSR_BTINT);
 	struct debugctl_state state;
-	unsigned long copy, msr;
+	unsigned long left, copy, msr;
 
 	need_register(test);
 	/* Claim LBR and BTS, so that no NMI changes the copy during debugctl_cpu_init(). */
 	claim(test, DEBUGCTL_LBR | DEBUGCTL_BTS);
 	start_alone(&state);
-	if (wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, state.copy | DEBUGCTLMSR_BTF | freezes))
-		poke(state.copy | DEBUGCTLMSR_BTF);
+	left = state.copy | btint | DEBUGCTLMSR_LBR | DEBUGCTLMSR_BTF;
+	if (wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, left | freezes))
+		poke(left);
 	this_cpu_write(debugctl_copy, 0);
 	debugctl_cpu_init();
 	copy = debugctl_get();
 	msr = peek();
 	end_alone(&state);
 
-	KUNIT_EXPECT_EQ(test, copy, (state.copy & ~freezes) | DEBUGCTLMSR_BTF);
+	KUNIT_EXPECT_EQ(test, copy, (state.copy | btint) &
+				    ~(freezes | DEBUGCTLMSR_LBR | DEBUGCTLMSR_BTF));
 	KUNIT_EXPECT_EQ(test, msr, copy);
 }
 
