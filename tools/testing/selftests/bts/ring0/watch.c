@@ -215,7 +215,8 @@ static void test_refusals(void)
 	   set("watch", "no_such_module:bts_crash_global") == -ENOENT, "no such symbol");
 	ok(set("watch", ambiguous_name()) == -EADDRNOTAVAIL, "two of that name");
 	ok(set("watch", "0x1000:4") == -EFAULT, "an address of user space");
-	ok(set("watch", "runqueues:8") == -EFAULT && set("watch", "bts_crash_percpu:4") == -EFAULT &&
+	ok(set("watch", "runqueues:8") == -EFAULT &&
+	   set("watch", "bts_crash_percpu:4") == -EFAULT &&
 	   set("watch", "bts_crash:bts_crash_percpu:4") == -EFAULT, "a per-CPU variable");
 	ok(set("watch", "bts_crash_global:3") == -EINVAL &&
 	   set("watch", "bts_crash_global:16") == -EINVAL &&
