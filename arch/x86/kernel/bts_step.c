@@ -144,6 +144,7 @@ static void bts_step_decode(struct bts_step_insn *insn, const u8 *bytes, int n, 
 				insn->kind = bts_step_long(insn, bytes[i + 1], kind);
 			return;
 		default:
+			insn->length = i + 1;
 			insn->kind = rex2 && insn->op == BTS_STEP_JMPABS ? BTS_STEP_JUMP : kind;
 			return;
 		}
@@ -389,6 +390,9 @@ static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_ste
 	at = bts_step_find(regs, &insn, bts_step_add(step->base, step->ip));
 	to = bts_step_linear(regs);
 	near = step->cs == regs->cs && to - at <= BTS_STEP_LONGEST;
+	/* Unless the next instruction follows this one, the program has overwritten it since. */
+	if ((insn.kind == BTS_STEP_PUSHF || insn.kind == BTS_STEP_POPF) && to - at != insn.length)
+		insn.kind = BTS_STEP_OTHER;
 	branch = !near || bts_step_taken(regs, &insn);
 	if (branch)
 		bts_deliver_step(at, to);

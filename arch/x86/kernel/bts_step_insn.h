@@ -61,11 +61,13 @@ static const u8 bts_step_kinds[256] = {
  * struct bts_step_insn - an instruction
  * @kind:	what it does
  * @op:		the last byte of its opcode; valid for BTS_STEP_JCC and BTS_STEP_LOOP
+ * @length:	its bytes; valid for BTS_STEP_PUSHF and BTS_STEP_POPF
  * @resized:	it has a prefix that changes the size of addresses
  */
 struct bts_step_insn {
 	enum bts_step_kind	kind;
 	u8			op;
+	u8			length;
 	bool			resized;
 };
 

@@ -49,6 +49,9 @@ static void bts_step_decodes(struct kunit *test)
 		bts_step_decode(&insn, bts_step_insns[i].bytes, bts_step_insns[i].n, true);
 		KUNIT_EXPECT_EQ_MSG(test, bts_step_insns[i].wide, insn.kind,
 				    "%s in 64-bit code", bts_step_insns[i].name);
+		if (insn.kind == BTS_STEP_PUSHF || insn.kind == BTS_STEP_POPF)
+			KUNIT_EXPECT_EQ_MSG(test, bts_step_insns[i].n, insn.length,
+					    "length of %s", bts_step_insns[i].name);
 		bts_step_decode(&insn, bts_step_insns[i].bytes, bts_step_insns[i].n, false);
 		KUNIT_EXPECT_EQ_MSG(test, bts_step_insns[i].narrow, insn.kind,
 				    "%s in 32-bit code", bts_step_insns[i].name);

@@ -123,15 +123,15 @@ void notrace ds_bts_write(u64 bits)
 }
 
 /**
- * ds_bts_active - tell whether BTS is wanted on this CPU, even if it is held off now
+ * ds_bts_has_pmi - tell whether BTS is wanted on this CPU with a PMI, even if it is held off now
  *
  * Called with interrupts off.
  *
- * Return: true if BTS is wanted.
+ * Return: true if the last ds_bts_write() has set BTINT.
  */
-bool ds_bts_active(void)
+bool ds_bts_has_pmi(void)
 {
-	return this_cpu_read(ds_bts_field.bits);
+	return this_cpu_read(ds_bts_field.bits) & debugctl_bts_bits(DEBUGCTLMSR_BTINT);
 }
 
 /**

@@ -57,7 +57,7 @@ void *ds_bts_buffer(unsigned int cpu);
 unsigned long ds_area(void);
 
 void ds_bts_write(u64 bits);
-bool ds_bts_active(void);
+bool ds_bts_has_pmi(void);
 bool ds_bts_hold(void);
 void ds_bts_release(void);
 
@@ -122,7 +122,7 @@ static inline bool ds_give_way(bool privileged) { return false; }
 static inline void ds_end_give_way(void) { }
 static inline void ds_unclaim_bts(void) { }
 static inline bool ds_bts_claimed(void) { return false; }
-static inline bool ds_bts_active(void) { return false; }
+static inline bool ds_bts_has_pmi(void) { return false; }
 static inline bool ds_bts_hold(void) { return false; }
 static inline void ds_bts_release(void) { }
 static inline void ds_resume(void) { }
