@@ -297,9 +297,11 @@ static int hw_branches_parse_symbol(char **text, unsigned long *address)
 	return err;
 }
 
+#ifdef CONFIG_MODULES
 /*
  * Keep the module that is watched from being unloaded. Refuse a module that is being loaded: if its
- * init function fails, the module is freed even if it is held.
+ * init function fails, the module is freed even if it is held. Refuse the memory that is freed
+ * after that function has succeeded.
  */
 static int hw_branches_hold_module(struct hw_branches_watch *watch)
 {
@@ -312,12 +314,20 @@ static int hw_branches_hold_module(struct hw_branches_watch *watch)
 		return 0;
 	if (module->state == MODULE_STATE_COMING)
 		return -EBUSY;
+	if (within_module_init(watch->attr.bp_addr, module))
+		return -EFAULT;
 	if (!try_module_get(module))
 		return -ENOENT;
 	watch->module = module;
 
 	return 0;
 }
+#else
+static int hw_branches_hold_module(struct hw_branches_watch *watch)
+{
+	return 0;
+}
+#endif
 
 static int hw_branches_parse_place(char **text, unsigned long *address)
 {
@@ -332,8 +342,9 @@ static int hw_branches_parse_place(char **text, unsigned long *address)
 
 	/*
 	 * Refuse an address of user space: it means different memory in each process. Refuse the
-	 * part of the kernel image that is freed after boot. There or at low addresses are the
-	 * per-CPU variables of the image, of which each CPU has a copy elsewhere.
+	 * part of the kernel image that is freed after boot. With SMP, the symbol of a per-CPU
+	 * variable of the image has an address in one of these ranges, and no CPU uses the memory
+	 * there.
 	 */
 	if (*address < TASK_SIZE_MAX || init_section_contains((void *)*address, 1))
 		return -EFAULT;

@@ -18,7 +18,8 @@
  * The instruction is read after it was executed. If it was overwritten meanwhile, it may be
  * misread. But if the next instruction starts before the start of this one, or more than 15 bytes
  * after it, there was a branch, whatever the bytes say. Exception: instructions that load SS, see
- * bts_step_find().
+ * bts_step_find(). PUSHF and POPF never branch: if the next instruction does not follow them, they
+ * were written over the instruction that was executed.
  *
  * The entry code of NMIs calls neither bts_step_enter() nor bts_step_exit(). So if an NMI
  * interrupts user mode, the user registers that perf samples in the NMI have TF set, although the
@@ -390,7 +391,7 @@ static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_ste
 	at = bts_step_find(regs, &insn, bts_step_add(step->base, step->ip));
 	to = bts_step_linear(regs);
 	near = step->cs == regs->cs && to - at <= BTS_STEP_LONGEST;
-	/* Unless the next instruction follows this one, the program has overwritten it since. */
+	/* These bytes were not executed, if the next instruction does not follow them: see above. */
 	if ((insn.kind == BTS_STEP_PUSHF || insn.kind == BTS_STEP_POPF) && to - at != insn.length)
 		insn.kind = BTS_STEP_OTHER;
 	branch = !near || bts_step_taken(regs, &insn);

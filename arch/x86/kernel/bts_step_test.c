@@ -30,6 +30,9 @@ static const struct {
 	{ "rex2 mov", { 0xd5, 0x11, 0x89, 0xc0, }, 4, BTS_STEP_OTHER, BTS_STEP_OTHER, },
 	{ "rex2 jmp *r16", { 0xd5, 0x10, 0xff, 0xe0, }, 4, BTS_STEP_JUMP, BTS_STEP_OTHER, },
 	{ "rex2 push r16", { 0xd5, 0x10, 0xff, 0xf0, }, 4, BTS_STEP_OTHER, BTS_STEP_OTHER, },
+	{ "pushf", { 0x9c, }, 1, BTS_STEP_PUSHF, BTS_STEP_PUSHF, },
+	{ "popf", { 0x9d, }, 1, BTS_STEP_POPF, BTS_STEP_POPF, },
+	{ "66 popf", { 0x66, 0x9d, }, 2, BTS_STEP_POPF, BTS_STEP_POPF, },
 	{ "rex2 pushf", { 0xd5, 0x08, 0x9c, }, 3, BTS_STEP_PUSHF, BTS_STEP_OTHER, },
 	{ "66 rex2 popf", { 0x66, 0xd5, 0x00, 0x9d, }, 4, BTS_STEP_POPF, BTS_STEP_OTHER, },
 	{ "rex2 0f jz", { 0xd5, 0x80, 0x84, }, 3, BTS_STEP_JCC, BTS_STEP_OTHER, },
@@ -40,21 +43,27 @@ static const struct {
 	{ "mov, but for rex2 jmpabs", { 0xa1, }, 1, BTS_STEP_OTHER, BTS_STEP_OTHER, },
 };
 
+static void bts_step_decode_one(struct kunit *test, unsigned int i, bool wide)
+{
+	enum bts_step_kind kind = wide ? bts_step_insns[i].wide : bts_step_insns[i].narrow;
+	struct bts_step_insn insn;
+
+	bts_step_decode(&insn, bts_step_insns[i].bytes, bts_step_insns[i].n, wide);
+	KUNIT_EXPECT_EQ_MSG(test, kind, insn.kind, "%s in %u-bit code", bts_step_insns[i].name,
+			    wide ? 64 : 32);
+	if (kind == BTS_STEP_PUSHF || kind == BTS_STEP_POPF)
+		KUNIT_EXPECT_EQ_MSG(test, bts_step_insns[i].n, insn.length,
+				    "length of %s in %u-bit code", bts_step_insns[i].name,
+				    wide ? 64 : 32);
+}
+
 static void bts_step_decodes(struct kunit *test)
 {
-	struct bts_step_insn insn;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(bts_step_insns); i++) {
-		bts_step_decode(&insn, bts_step_insns[i].bytes, bts_step_insns[i].n, true);
-		KUNIT_EXPECT_EQ_MSG(test, bts_step_insns[i].wide, insn.kind,
-				    "%s in 64-bit code", bts_step_insns[i].name);
-		if (insn.kind == BTS_STEP_PUSHF || insn.kind == BTS_STEP_POPF)
-			KUNIT_EXPECT_EQ_MSG(test, bts_step_insns[i].n, insn.length,
-					    "length of %s", bts_step_insns[i].name);
-		bts_step_decode(&insn, bts_step_insns[i].bytes, bts_step_insns[i].n, false);
-		KUNIT_EXPECT_EQ_MSG(test, bts_step_insns[i].narrow, insn.kind,
-				    "%s in 32-bit code", bts_step_insns[i].name);
+		bts_step_decode_one(test, i, true);
+		bts_step_decode_one(test, i, false);
 	}
 }
 

@@ -111,7 +111,7 @@ void debugctl_emergency_stop_bts(void)
 	debugctl_sync_untraced();
 }
 
-/* Other early_initcalls may write the BTS field. They are linked after debugctl.o. */
+/* The early_initcalls that may write the BTS field are linked after debugctl.o. */
 static int __init debugctl_init(void)
 {
 	if (boot_cpu_data.x86_vendor == X86_VENDOR_INTEL && boot_cpu_data.x86 == 15) {

@@ -317,48 +317,52 @@ static void debugctl_test_sync(struct kunit *test)
 
 /*
  * debugctl_cpu_init() clears what the firmware or another kernel may have left set, and keeps other
- * bits. The bit that it has to keep is BTINT, without TR and BTS: then the processor stores no
- * records.
+ * bits. Where the processor has BTS, the bit that it has to keep is BTINT, without TR and BTS: then
+ * the processor stores no records.
  */
 static void debugctl_test_cpu_init(struct kunit *test)
 {
-	const unsigned long freezes = DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
+	const unsigned long cleared = DEBUGCTLMSR_LBR | DEBUGCTLMSR_BTF |
+				      DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
 				      DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI;
-	const unsigned long btint = debugctl_bts_bits(DEBUGCTLMSR_BTINT);
 	struct debugctl_state state;
-	unsigned long left, copy, msr;
+	unsigned long kept, left, copy, msr;
 
 	need_register(test);
 	/* Claim LBR and BTS, so that no NMI changes the copy during debugctl_cpu_init(). */
 	claim(test, DEBUGCTL_LBR | DEBUGCTL_BTS);
 	start_alone(&state);
-	left = state.copy | btint | DEBUGCTLMSR_LBR | DEBUGCTLMSR_BTF;
-	if (wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, left | freezes))
-		poke(left);
+	kept = state.copy;
+	if (boot_cpu_has(X86_FEATURE_BTS))
+		kept |= debugctl_bts_bits(DEBUGCTLMSR_BTINT);
+	/* Not every processor has all these bits. */
+	if (wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, kept | cleared))
+		poke(kept | DEBUGCTLMSR_BTF);
+	left = peek();
 	this_cpu_write(debugctl_copy, 0);
 	debugctl_cpu_init();
 	copy = debugctl_get();
 	msr = peek();
+	debugctl_write_bts(0);
 	end_alone(&state);
 
-	KUNIT_EXPECT_EQ(test, copy, (state.copy | btint) &
-				    ~(freezes | DEBUGCTLMSR_LBR | DEBUGCTLMSR_BTF));
+	KUNIT_EXPECT_TRUE(test, left & DEBUGCTLMSR_BTF);
+	KUNIT_EXPECT_EQ(test, copy, kept & ~cleared);
 	KUNIT_EXPECT_EQ(test, msr, copy);
 }
 
 /*
- * debugctl_emergency_stop_bts() clears no field but BTS. The test sets BTINT without TR and BTS, so
- * that the processor stores no records.
+ * debugctl_emergency_stop_bts() clears no field but BTS. Where the processor has BTS, the test sets
+ * BTINT without TR and BTS, so that the processor stores no records.
  */
 static void debugctl_test_emergency(struct kunit *test)
 {
-	const unsigned long btint = debugctl_bts_bits(DEBUGCTLMSR_BTINT);
+	const unsigned long btint =
+		boot_cpu_has(X86_FEATURE_BTS) ? debugctl_bts_bits(DEBUGCTLMSR_BTINT) : 0;
 	struct debugctl_state state;
 	unsigned long written, copy, msr;
 
 	need_register(test);
-	if (!boot_cpu_has(X86_FEATURE_BTS))
-		kunit_skip(test, "the processor has no BTS");
 	claim(test, DEBUGCTL_BTS);
 	start_alone(&state);
 	debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);

@@ -123,11 +123,11 @@ void notrace ds_bts_write(u64 bits)
 }
 
 /**
- * ds_bts_has_pmi - tell whether BTS is wanted on this CPU with a PMI, even if it is held off now
+ * ds_bts_has_pmi - tell whether BTS on this CPU raises PMIs, or would if it was not held off
  *
  * Called with interrupts off.
  *
- * Return: true if the last ds_bts_write() has set BTINT.
+ * Return: true if the value of the last ds_bts_write() has BTINT.
  */
 bool ds_bts_has_pmi(void)
 {

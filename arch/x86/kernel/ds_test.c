@@ -391,6 +391,7 @@ static u64 local_bts(void)
 
 static void test_hold(struct kunit *test)
 {
+	bool has_pmi[3];
 	u64 seen[5];
 
 	need_bts(test);
@@ -399,9 +400,13 @@ static void test_hold(struct kunit *test)
 	scoped_guard(irqsave) {
 		record_cpu(NULL);
 		seen[0] = local_bts();
+		has_pmi[0] = ds_bts_has_pmi();
 		ds_bts_hold();
 		seen[1] = local_bts();
+		ds_bts_write(CIRCULAR | debugctl_bts_bits(DEBUGCTLMSR_BTINT));
+		has_pmi[1] = ds_bts_has_pmi();
 		ds_bts_write(0);
+		has_pmi[2] = ds_bts_has_pmi();
 		ds_bts_write(CIRCULAR);
 		seen[2] = local_bts();
 		ds_bts_release();
@@ -415,6 +420,9 @@ static void test_hold(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen[2], 0);
 	KUNIT_EXPECT_EQ(test, seen[3], CIRCULAR);
 	KUNIT_EXPECT_EQ(test, seen[4], 0);
+	KUNIT_EXPECT_FALSE(test, has_pmi[0]);
+	KUNIT_EXPECT_TRUE(test, has_pmi[1]);
+	KUNIT_EXPECT_FALSE(test, has_pmi[2]);
 	ds_test_unclaim();
 }
 

@@ -215,7 +215,11 @@ static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 		WRITE_ONCE(c->saved, false);
 		barrier();
 		memset(c->kept, 0, sizeof(*c->kept));
-		/* If an NMI froze this CPU in the entry of an exception, that has set it since. */
+		/*
+		 * If an NMI froze this CPU in hw_branches_lbr_save_now(), that function has set
+		 * @exception after the freeze had cleared it. Those branches are from before the
+		 * thaw, too.
+		 */
 		c->exception = NULL;
 		branch_forget_freeze(&c->frozen_by);
 		/* From here on, an NMI may freeze this CPU, and call hw_branches_lbr_keep(). */

@@ -451,7 +451,7 @@ struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 
 static int __init ptrace_bts_init(void)
 {
-	/* Ordered: bts_detach() takes a mutex, so more than one worker would only wait for it. */
+	/* Ordered: all works take the mutex of bts_detach(), so more workers would wait for it. */
 	ptrace_bts_wq = alloc_ordered_workqueue("ptrace_bts", 0);
 
 	return ptrace_bts_wq ? 0 : -ENOMEM;

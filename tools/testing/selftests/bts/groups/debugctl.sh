@@ -52,6 +52,8 @@ storms() {
 group_debugctl() {
 	boot stock kernel=stock config=base -- hello 1 on
 	boot kunit kernel=patched config="$CONFIG" append=kunit.enable=1 -- kunit debugctl
+	boot kunit-no-ds kernel=patched config="$CONFIG" append=kunit.enable=1 \
+		cpu="$CPU,-ds,-dtes64,-ds-cpl" -- kunit debugctl
 	races
 	last_branches
 	stepping

@@ -174,10 +174,10 @@ lbr_crashes() {
 	lbr_crash arch-8 task bts_crash_fault 1
 	for case in given reborn; do
 		# KASAN keeps freed memory from being used again.
-		[ $case != reborn ] || ! has_option KASAN || continue
-		lbr_program $case-32 32 -- $case
-		nothing_else $case-32 "$CRASH"
-		came_to_end $case-32
+		[ "$case" != reborn ] || ! has_option KASAN || continue
+		lbr_program "$case-32" 32 -- "$case"
+		nothing_else "$case-32" "$CRASH"
+		came_to_end "$case-32"
 	done
 	for machine in 32 16-no-smap arch amd; do
 		lbr_boot "fixup-$machine" "$machine" before="$LAB" -- lastbranch fixup

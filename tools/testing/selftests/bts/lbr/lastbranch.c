@@ -516,7 +516,6 @@ static int reborn(void)
 			give_up("waitpid");
 	}
 	ok(!status && is("freeze", "1"), "its task_struct is used again");
-	usleep(20000);
 	trace = get("per_cpu/cpu0/trace");
 	ok(branches(0) && !strstr(trace, "bts_crash_path"), "no branches from before the thaw");
 	free(trace);

@@ -420,19 +420,52 @@ static void test_watched(const char *module)
 	ok(!syscall(SYS_delete_module, "bts_watched", O_NONBLOCK), "watched: and no longer");
 }
 
-/* The init function of a module runs for a second, and could fail. */
-static void test_watched_early(const char *module)
+#define WATCHED		"/sys/module/bts_watched/"
+
+static bool watched_is(const char *state)
 {
-	pid_t loader = fork();
+	int tries = 1000;
+	bool same;
+	char *val;
+
+	do {
+		usleep(10000);
+		if (access(WATCHED "initstate", R_OK))
+			continue;
+		val = get("../../../module/bts_watched/initstate");
+		same = !strncmp(val, state, strlen(state));
+		free(val);
+		if (same)
+			return true;
+	} while (--tries);
+
+	return false;
+}
+
+/*
+ * Load the module so that @parameter keeps it from being ready, in @state. Then a watchpoint on
+ * @symbol must fail with @want. When the module is ready, it must be refused no more.
+ */
+static void test_watched_load(const char *module, const char *parameter, const char *state,
+			      const char *symbol, int want)
+{
+	char set_it[32], file[64], what[64];
+	pid_t loader;
 	int err;
 
+	snprintf(set_it, sizeof(set_it), "%s=1", parameter);
+	snprintf(file, sizeof(file), WATCHED "parameters/%s", parameter);
+	snprintf(what, sizeof(what), "bts_watched:%s:4", symbol);
+	loader = fork();
 	if (!loader) {
-		load_module(module, "slow=1000");
+		load_module(module, set_it);
 		_exit(0);
 	}
-	usleep(500000);
-	err = set("watch", "bts_watched:bts_watched_variable:4");
-	ok(err == -EBUSY && is("watch", ""), "watched: not while it is being loaded: %d", err);
+	ok(watched_is(state), "watched: %s", state);
+	err = set("watch", what);
+	ok(err == want && is("watch", ""), "watched: %s in state %s: %d", symbol, state, err);
+	if (try_text(file, "0"))
+		give_up(file);
 	await(loader);
 	ok(!set("watch", "bts_watched:bts_watched_variable:4"), "watched: when it is loaded");
 	must_set("watch", "\n");
@@ -628,6 +661,7 @@ int main(int argc, char **argv)
 		}
 	}
 	test_watched(argv[3]);
-	test_watched_early(argv[3]);
+	test_watched_load(argv[3], "early", "coming", "bts_watched_variable", -EBUSY);
+	test_watched_load(argv[3], "late", "live", "bts_watched_init_variable", -EFAULT);
 	return finish();
 }

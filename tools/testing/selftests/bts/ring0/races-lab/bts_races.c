@@ -451,14 +451,15 @@ module_param_cb(hit, &hit_ops, NULL, 0400);
 
 /*
  * A write to the file "watch" looks up a symbol, and then searches for others of that name. Replace
- * the search by a function that sleeps and finds none. Meanwhile, the symbol's module can go.
+ * the search by a function that sleeps, and finds no other one. Meanwhile, the symbol's module can
+ * go.
  */
 static int find_no_other(int (*fn)(void *data, unsigned long address), const char *name,
 			 void *data)
 {
 	msleep(1000);
 
-	return 0;
+	return fn(data, 0);
 }
 
 static int looked_up(struct kprobe *probe, struct pt_regs *regs)

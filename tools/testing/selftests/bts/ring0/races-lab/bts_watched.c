@@ -1,18 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A module with a single variable. The program overlap watches it, and unloads the module. */
+/*
+ * A module with two variables. The program overlap watches them, and unloads the module. Loading it
+ * takes as long as one of the parameters is set.
+ */
+#include <linux/async.h>
 #include <linux/delay.h>
 #include <linux/module.h>
 
 int bts_watched_variable;
+int bts_watched_init_variable __initdata;
 
-/* The number of milliseconds that loading the module takes. */
-static uint slow;
-module_param(slow, uint, 0400);
+/* Stay in the init function. */
+static bool early;
+module_param(early, bool, 0600);
+
+/* Keep the memory of the init function after that has returned. */
+static bool late;
+module_param(late, bool, 0600);
+
+static void wait_late(void *data, async_cookie_t cookie)
+{
+	while (READ_ONCE(late))
+		msleep(10);
+}
 
 static int __init watched_init(void)
 {
-	msleep(slow);
-	return 0;
+	while (READ_ONCE(early))
+		msleep(10);
+	/* The loader of a module waits for its asynchronous functions, and then frees that memory. */
+	if (late)
+		async_schedule(wait_late, NULL);
+
+	return bts_watched_init_variable;
 }
 
 static void __exit watched_exit(void)
@@ -22,5 +42,5 @@ static void __exit watched_exit(void)
 module_init(watched_init);
 module_exit(watched_exit);
 
-MODULE_DESCRIPTION("A variable for the test bench to watch");
+MODULE_DESCRIPTION("Variables for the test bench to watch");
 MODULE_LICENSE("GPL");

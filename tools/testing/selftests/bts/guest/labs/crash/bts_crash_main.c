@@ -239,9 +239,9 @@ static void do_recursive(void)
 }
 
 /*
- * When the task `freezer` crashes while the recorder is on, the kernel calls the function that
- * crash_watched() was called for, where ftrace calls crash_in_freeze(). In branch_freeze_send(),
- * this CPU has stopped recording. The other CPUs have not, as the NMIs that stop them are not sent
+ * crash_watched(FUNCTION, ...) makes ftrace call crash_in_freeze() at the start of FUNCTION, and
+ * makes the current task the `freezer`, which then crashes. While the recorder is on, the crash
+ * calls FUNCTION. In branch_freeze_send(), this CPU has stopped recording. The other CPUs have not, as the NMIs that stop them are not sent
  * yet. crash_in_freeze() raises an interrupt if `interrupt`, calls `overwrite` if set, and crashes
  * again, up to `freezes` times.
  */
@@ -646,6 +646,8 @@ static void do_victim(void)
 	if (!lookup)
 		return;
 	crash_freeze = (void *)lookup("hw_branches_crash_freeze");
+	if (!crash_freeze)
+		return;
 	overwrite = freeze_first;
 	victim = current;
 	crash_watched("search_exception_tables", bts_crash_path);
