@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# toollong (slow): btstrace: fuzzer, sanitizers, files for other tools, speed, 5 million branches
+# toollong (slow): btstrace: fuzzer, sanitizers, libraries, other tools, speed, 5 million branches
 # shellcheck shell=bash
 
 # shellcheck source=tool.sh
@@ -52,6 +52,7 @@ group_toollong() {
 	fuzz
 	sanitised
 	need_btstrace plain tests
+	stepped drcov-libraries "$BENCH_BIN/shapes" opens 2
 	need_packages readers
 	check readers -- "$B/tool/readers.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
 	check speed -- "$B/tool/speed.sh" "$BTSTRACE" "$BENCH_BIN/loop" "$PROGRAMS/out/guest/walk"
