@@ -391,7 +391,7 @@ static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_ste
 	at = bts_step_find(regs, &insn, bts_step_add(step->base, step->ip));
 	to = bts_step_linear(regs);
 	near = step->cs == regs->cs && to - at <= BTS_STEP_LONGEST;
-	/* These bytes were not executed, if the next instruction does not follow them: see above. */
+	/* If the next instruction does not follow these bytes, they were not executed: see above. */
 	if ((insn.kind == BTS_STEP_PUSHF || insn.kind == BTS_STEP_POPF) && to - at != insn.length)
 		insn.kind = BTS_STEP_OTHER;
 	branch = !near || bts_step_taken(regs, &insn);

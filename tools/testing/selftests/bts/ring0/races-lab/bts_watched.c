@@ -21,14 +21,14 @@ module_param(late, bool, 0600);
 static void wait_late(void *data, async_cookie_t cookie)
 {
 	while (READ_ONCE(late))
-		msleep(10);
+		msleep(20);
 }
 
 static int __init watched_init(void)
 {
 	while (READ_ONCE(early))
-		msleep(10);
-	/* The loader of a module waits for its asynchronous functions, and then frees that memory. */
+		msleep(20);
+	/* The loader of the module waits for its asynchronous functions, and then frees that. */
 	if (late)
 		async_schedule(wait_late, NULL);
 

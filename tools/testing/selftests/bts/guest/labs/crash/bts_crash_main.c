@@ -241,9 +241,9 @@ static void do_recursive(void)
 /*
  * crash_watched(FUNCTION, ...) makes ftrace call crash_in_freeze() at the start of FUNCTION, and
  * makes the current task the `freezer`, which then crashes. While the recorder is on, the crash
- * calls FUNCTION. In branch_freeze_send(), this CPU has stopped recording. The other CPUs have not, as the NMIs that stop them are not sent
- * yet. crash_in_freeze() raises an interrupt if `interrupt`, calls `overwrite` if set, and crashes
- * again, up to `freezes` times.
+ * calls FUNCTION. In branch_freeze_send(), this CPU has stopped recording. The other CPUs have not,
+ * as the NMIs that stop them are not sent yet. crash_in_freeze() raises an interrupt if
+ * `interrupt`, calls `overwrite` if set, and crashes again, up to `freezes` times.
  */
 static struct task_struct *freezer;
 static bool interrupt;
