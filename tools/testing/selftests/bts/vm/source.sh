@@ -61,8 +61,8 @@ fall_back() {
 }
 
 # Set LINUX_PACKAGE to the package for --base, and APT_DIR. If --base newest was given, but neither
-# the cache nor trixie-backports has the newest kernel that the series fits, exit with 0: nothing
-# can be tested.
+# /usr/src nor the cache nor trixie-backports has the newest kernel that the series fits, exit with
+# 0: nothing can be tested.
 choose_package() {
 	local known there
 
@@ -72,6 +72,7 @@ choose_package() {
 	known=$(newest_known)
 	APT_DIR=$CACHE/apt-newest
 	LINUX_PACKAGE=linux-source-$known
+	[ ! -f "/usr/src/$LINUX_PACKAGE.tar.xz" ] || return 0
 	[ ! -f "$CACHE/$LINUX_PACKAGE.tar.xz" ] || return 0
 	logged "look for the newest kernel" "$CACHE/log/newest" own_apt_lists deb || {
 		! fall_back "cannot read the list of trixie-backports at $MIRROR" || return 0
