@@ -415,7 +415,7 @@ recorder_race() {
 ring0_races() {
 	local kind
 
-	for kind in report late mutex trigger overtaken; do
+	for kind in report late mutex trigger removed overtaken; do
 		recorder_race "$kind-race" -- overlap "$kind"
 	done
 	# With long turns of the CPUs, the NMI of a freeze is late.

@@ -5,7 +5,7 @@
  * recorder: all CPUs stop recording until a thaw.
  *
  *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|sysrq|source|thaw|
- *				     trigger|overtaken|locked|migrate|
+ *				     trigger|removed|overtaken|locked|migrate|
  *				     hotplug
  *   overlap CRASH_MODULE RACES_MODULE WATCHED_MODULE
  */
@@ -506,6 +506,28 @@ static void test_trigger(void)
 	try_text(ENABLE, "0");
 }
 
+/* A trigger is removed while the work of its last hit waits for a mutex. Removing it must wait. */
+static void test_trigger_removed(void)
+{
+	pid_t holder;
+	bool marked;
+	int err;
+
+	if (try_text(ENABLE, "1") || try_text(MARK, "branches:all"))
+		give_up(MARK);
+	holder = start_act("mutex", 0);
+	pin_to(1);
+	usleep(500000);
+	try_text(DEVICE, "mark");
+	usleep(200000);
+	marked = parameter_is("marked", "Y");
+	err = try_text(MARK, "!branches:all");
+	ok(marked && !err && parameter_is("marked", "N"), "trigger: removed when its work has ended");
+	await(holder);
+	ok(goes_on(), "trigger: the recorder goes on");
+	try_text(ENABLE, "0");
+}
+
 /*
  * A trigger freezes the CPUs again after a thaw has thawed CPU 0, and before it thaws CPU 1. So CPU
  * 1 keeps its branches from before the thaw, which must not be shown.
@@ -630,6 +652,7 @@ static const struct {
 	{ "source", test_source },
 	{ "thaw", test_thaw },
 	{ "trigger", test_trigger },
+	{ "removed", test_trigger_removed },
 	{ "overtaken", test_overtaken },
 	{ "locked", test_locked },
 };
