@@ -7,6 +7,7 @@
  *   files booted CPUS		started by the boot parameter; CPUS: digits, or '-' for none
  */
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "../guest/recorder.h"
@@ -177,13 +178,28 @@ static void test_trace(void)
  */
 #define FREEZE_END	"arch_hw_branches_freeze"
 
+/* Make system calls on CPU 0 before the freeze: other tasks may loop in ways that are not folded. */
+static void freeze_calls(void)
+{
+	pid_t pid = fork();
+	int calls;
+
+	if (!pid) {
+		pin_to(0);
+		for (calls = 0; calls < 300; calls++)
+			syscall(SYS_getppid);
+		must_set("freeze", "1");
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
 static void test_fold(void)
 {
 	size_t plain, folded;
 	char *trace;
 
-	must_set("freeze", "1");
-	usleep(20000);
+	freeze_calls();
 	trace = get("per_cpu/cpu0/trace");
 	plain = count_lines(trace, 0, NULL);
 	free(trace);
