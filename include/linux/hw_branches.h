@@ -253,9 +253,9 @@ void arch_hw_branches_boot_erase(void *memory);
 /*
  * Read the branches that another boot has left in the memory of a CPU, the newest first. The memory
  * may be corrupt. @out has room for arch_hw_branches_boot_most() branches. Return the number of
- * branches.
+ * branches, and set *@source to the name of their source.
  */
-u32 arch_hw_branches_boot_read(const void *memory, struct hw_branch *out);
+u32 arch_hw_branches_boot_read(const void *memory, struct hw_branch *out, const char **source);
 /* Return the largest number of branches that arch_hw_branches_boot_read() returns. */
 u32 arch_hw_branches_boot_most(void);
 

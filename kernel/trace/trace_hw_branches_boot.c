@@ -326,12 +326,14 @@ core_initcall(hw_branches_boot_watch_modules);
  * @left:	the copy of the previous boot's memory; NULL if none is left
  * @cpu:	the CPU whose branches are in @branch; -1 for none
  * @nr:		the number of branches in @branch
+ * @source:	the source that has recorded them
  * @branch:	the branches, the newest first
  */
 struct hw_branches_boot_view {
 	struct hw_branches_boot_head	*left;
 	int				cpu;
 	u32				nr;
+	const char			*source;
 	struct hw_branch		branch[];
 };
 
@@ -349,7 +351,7 @@ static bool hw_branches_boot_line(struct hw_branches_boot_view *view, loff_t pos
 		return false;
 	if (cpu != view->cpu) {
 		view->nr = arch_hw_branches_boot_read(hw_branches_boot_cpu(view->left, cpu),
-						      view->branch);
+						      view->branch, &view->source);
 		view->cpu = cpu;
 	}
 
@@ -438,7 +440,8 @@ static int hw_branches_boot_show(struct seq_file *m, void *v)
 	if (!nr) {
 		seq_printf(m, "Last branches of CPU %d before the boot, newest first, %u follow, ",
 			   view->cpu, view->nr);
-		seq_printf(m, "kernel %*phN", BUILD_ID_SIZE_MAX, left->build_id);
+		seq_printf(m, "source %s, kernel %*phN", view->source, BUILD_ID_SIZE_MAX,
+			   left->build_id);
 		/* If both boots had the same kernel, it may be at the same address: hide that. */
 		if (!hw_branches_boot_same)
 			seq_printf(m, " at %#llx", left->text);

@@ -201,7 +201,8 @@ static void bts_tell_obstacle(const struct bts_context *ctx)
 	char name[BTS_NAME];
 
 	bts_name(ctx, name);
-	pr_info_ratelimited("in use by a trace of %s (%u traces, see debugfs x86/bts)\n",
+	pr_info_ratelimited("in use by %s of %s (%u traces, see debugfs x86/bts)\n",
+			    ctx->attr.flags & BTS_FLIGHT ? "the flight recorder" : "a trace",
 			    name, bts_users);
 }
 

@@ -69,10 +69,12 @@ void arch_hw_branches_boot_erase(void *memory)
  * If LBRs were saved, the source of the recorder was LBR. Then the branches in the Debug Store may
  * be those of another user of the Debug Store, for example of a traced task.
  */
-u32 arch_hw_branches_boot_read(const void *memory, struct hw_branch *out)
+u32 arch_hw_branches_boot_read(const void *memory, struct hw_branch *out, const char **source)
 {
 	const struct hw_branches_boot_slot *slot = memory;
 	u32 got = hw_branches_lbr_read(&slot->lbr, 0, out, HW_BRANCHES_LBR_MAX);
+
+	*source = got ? "lbr" : "bts";
 
 	return got ?: bts_ds_boot_read(&slot->bts, out);
 }

@@ -139,6 +139,9 @@ interrupted() {
 	lbr_crash "$1" interrupted bts_crash_divide "$2"
 }
 
+# The detector of hard lockups calls panic() after a second or two.
+NMI_WATCHDOG="nmi_watchdog=1 nmi_watchdog=panic sysctl.kernel.watchdog_thresh=1"
+
 # kinds_fatal MACHINE LEAST: a crash of each of these kinds, which are fatal.
 kinds_fatal() {
 	local sender=send_nmi
@@ -151,6 +154,24 @@ kinds_fatal() {
 	lbr_fatal "$1" nmipanic $sender "$2" 12
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|panic_on_warn" STATE=${WARN_STATE:-} \
 		lbr_fatal "$1" warn bts_crash_warn "$2" 1 panic_on_warn=1
+	# The counters of AMD's processors do not count in the emulator.
+	[ "$1" = amd ] || CRASH="$CRASH|[Hh]ard LOCKUP" STATE=${STUCK_STATE:-} \
+		lbr_fatal "$1" stuck bts_crash_stuck "$2" 1 "$NMI_WATCHDOG"
+}
+
+# lbr_folded MACHINE: the branches of a fatal crash are folded.
+lbr_folded() {
+	local wrong
+
+	lbr_program "folded-$1" "$1" -- die panic folded
+	nothing_else "folded-$1" "$CRASH"
+	wrong=$(awk -v function_name=bts_crash_panic -v within=1 -f "$B/ring0/folded.awk" \
+		"$CASE_DIR/console")
+	if [ -z "$wrong" ]; then
+		pass "folded-$1.trace"
+	else
+		fail "folded-$1.trace" "$wrong (see $CASE_DIR/console)"
+	fi
 }
 
 lbr_crashes() {
@@ -163,6 +184,7 @@ lbr_crashes() {
 		interrupted $machine 20
 		kinds_fatal $machine 20
 	done
+	lbr_folded 32
 	interrupted amd 4
 	kinds_fatal amd 4
 	for machine in 16 16-no-smap; do

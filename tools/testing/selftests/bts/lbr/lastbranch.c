@@ -15,7 +15,8 @@
  *					crash TIMES times: each crash prints at least LEAST
  *					branches, the newest of them from FUNCTION
  *   lastbranch MODULE die KIND [OUT]	a child crashes; the LBRs leave out the branches OUT, a
- *					word for lbr_leave_out()
+ *					word for lbr_leave_out(), or the branches are folded
+ *					("folded")
  *   lastbranch MODULE fixup		an exception with a fixup
  *   lastbranch MODULE reborn		after a thaw, a task_struct is used again
  *   lastbranch MODULE given		a crash, and SysRq-B, while perf has the LBRs
@@ -83,6 +84,16 @@ static void must_write(const char *path, const char *text)
 		give_up("%s to %s", text, path);
 }
 
+static bool log_says(const char *text)
+{
+	char line[1024];
+	bool says = false;
+
+	while (read_log(line, sizeof(line)))
+		says |= !!strstr(line, text);
+	return says;
+}
+
 static void test_words(void)
 {
 	static const char *const bad[] = { "2", "", "x", "lb", "lbrs", "LBR", "lbr bts", "on",
@@ -101,6 +112,10 @@ static void test_words(void)
 	   "one source at a time");
 	ok(!set("enable", "auto") && !set("enable", "1") && !set("enable", "bts"),
 	   "what is on stays on");
+	open_log();
+	skip_log();
+	ok(open_lbr(0, -1, NEVER, false) == -EBUSY, "bts: perf has to wait");
+	ok(log_says("x86/bts: in use by the flight recorder of cpu 0 ("), "bts: the log tells why");
 	must_set("enable", "0");
 	must_set("enable", "auto");
 	ok(is("enable", "bts"), "auto: bts where it can");
@@ -450,13 +465,14 @@ static int crash(const char *kind, const char *function, int least, int times)
 /* Crash in a child. The LBR filter leaves out the branches @out. The host checks the console. */
 static int die(const char *kind, const char *out)
 {
+	bool folded = !strcmp(out, "folded");
 	int status;
 	pid_t pid;
 
-	must_set("fold", "0");
+	must_set("fold", folded ? "1" : "0");
 	must_set("enable", "lbr");
 	usleep(20000);
-	if (!lbr_leave_out(out) && strcmp(out, "nothing"))
+	if (!lbr_leave_out(out) && !folded && strcmp(out, "nothing"))
 		give_up("%s", out);
 	pin_to(0);
 	printf("# die\n");
@@ -534,13 +550,33 @@ static void count_reasons(int *given, int *missed)
 	}
 }
 
+/* Count the lines of branches in the log. Also tell whether each headline names the source. */
+static int count_log(bool *named)
+{
+	char line[1024];
+	int n = 0;
+
+	*named = true;
+	while (read_log(line, sizeof(line))) {
+		if (!strncmp(line, "Last branches of CPU", 20))
+			*named &= !!strstr(line, " source lbr");
+		else
+			n += !!strstr(line, " <- ");
+	}
+	return n;
+}
+
 static int given(void)
 {
-	int event, given, missed;
+	int event, given, missed, n;
+	bool named;
 
 	must_set("enable", "lbr");
 	open_log();
 	skip_log();
+	try_text("/proc/sysrq-trigger", "B");
+	n = count_log(&named);
+	ok(n > 1 && n <= 32 * cpus() && named, "sysrq: %d branches from lbr", n);
 	try_text("/proc/sysrq-trigger", "B");
 	count_reasons(&given, &missed);
 	ok(!given, "sysrq: nothing is said of perf");

@@ -202,8 +202,8 @@ static int judge(char *text, const char *how, const char *source)
 {
 	int least = strcmp(source, "lbr") ? 2700 : 20;
 	bool kernel = true, there = true;
+	char *again, from[32];
 	struct found f;
-	char *again;
 
 	if (strcmp(how, "triple") && strcmp(how, "watchdog"))
 		kernel = shows(text, "panic+0x0/");
@@ -212,6 +212,8 @@ static int judge(char *text, const char *how, const char *source)
 			(strcmp(how, "init") || shows(text, " [bts_remains .init.text]"));
 	else
 		there = shows(text, "getppid+0x0/");
+	snprintf(from, sizeof(from), ", source %s, ", source);
+	ok(shows(text, from), "%s: from %s", how, source);
 	ok(kernel, "%s: names of the kernel", how);
 	ok(there, "%s: the code that ran last", how);
 	f = count(text);

@@ -87,14 +87,19 @@ figure_reach() {
 }
 
 # The kinds of crashes for the figures of last branch records.
-LEFT=(task kernel null jump error protection interrupted bug double panic nmipanic warn)
+LEFT=(task kernel null jump error protection interrupted bug double panic nmipanic warn stuck)
 
 # left_of CASE KIND OUT: crash a guest whose LBRs leave out the branches that OUT names ("nothing":
 # none). Append to $SCRATCH/values how many lines of branches the console shows, and how many
 # functions they name.
 left_of() {
+	local append=panic_on_warn=1
+
+	# The detector of hard lockups must find this one.
+	[ "$2" != stuck ] ||
+		append="nmi_watchdog=1 nmi_watchdog=panic sysctl.kernel.watchdog_thresh=1"
 	boot "$1-$2" smp=1 "$(lbr_cpu 32),$MEASURE_CPU" kernel=patched config="$CONFIG" before="$LAB" \
-		expect=splat append="panic_on_warn=1" -- lastbranch die "$2" "$3" >&2
+		expect=splat append="$append" -- lastbranch die "$2" "$3" >&2
 	echo "$(awk -f "$B/ring0/left.awk" "$CASE_DIR/console") $2" >>"$SCRATCH/values"
 }
 
