@@ -23,6 +23,21 @@ void pin_to(int cpu)
 		give_up("cannot run on CPU %d", cpu);
 }
 
+void continue_on(int cpu)
+{
+	int status;
+	pid_t pid;
+
+	pin_to(cpu);
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		return;
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		give_up("fork");
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
 void run_first(void)
 {
 	const struct sched_param param = { .sched_priority = 50 };

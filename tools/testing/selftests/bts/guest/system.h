@@ -11,6 +11,11 @@
 #define MSR_DS_AREA	0x600
 
 void pin_to(int cpu);
+/*
+ * Continue in a new process, which runs on @cpu only: flushes of its TLB entries wait for no other
+ * CPU. This process ends when the new one does.
+ */
+void continue_on(int cpu);
 /* Use SCHED_FIFO, so that no ordinary task preempts this one soon. Children inherit the policy. */
 void run_first(void);
 /* Clear @cap (CAP_*) in the set of effective capabilities. */

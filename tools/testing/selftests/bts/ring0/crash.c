@@ -649,6 +649,7 @@ static int die(const char *kind)
 		bool cut = !strcmp(kind, "cut");
 
 		await_clock();
+		continue_on(0);
 		start_crash(cut ? "cut" : "panictoo", 1);
 		if (!other_waits())
 			give_up("the other CPU does not come");
