@@ -391,9 +391,6 @@ static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_ste
 	at = bts_step_find(regs, &insn, bts_step_add(step->base, step->ip));
 	to = bts_step_linear(regs);
 	near = step->cs == regs->cs && to - at <= BTS_STEP_LONGEST;
-	/* If the next instruction does not follow these bytes, they were not executed: see above. */
-	if ((insn.kind == BTS_STEP_PUSHF || insn.kind == BTS_STEP_POPF) && to - at != insn.length)
-		insn.kind = BTS_STEP_OTHER;
 	branch = !near || bts_step_taken(regs, &insn);
 	if (branch)
 		bts_deliver_step(at, to);
@@ -402,11 +399,13 @@ static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_ste
 
 	/*
 	 * Only POPF and IRET load TF. If TF was clear at the entry into the kernel, the instruction
-	 * was one of them, even if it was not recognized.
+	 * was one of them, even if it was not recognized. If the next instruction does not follow
+	 * PUSHF or POPF, these bytes were not executed: see above.
 	 */
-	if (insn.kind == BTS_STEP_POPF || insn.kind == BTS_STEP_IRET || !raw)
+	if ((insn.kind == BTS_STEP_POPF && to - at == insn.length) ||
+	    insn.kind == BTS_STEP_IRET || !raw)
 		regs->flags = (regs->flags & ~X86_EFLAGS_TF) | raw;
-	else if (insn.kind == BTS_STEP_PUSHF && !step->tf)
+	else if (insn.kind == BTS_STEP_PUSHF && to - at == insn.length && !step->tf)
 		bts_step_clear_pushed(regs);
 
 	return branch;

@@ -125,14 +125,14 @@ static __always_inline void debugctl_sync_untraced(void)
 }
 
 /**
- * debugctl_cleared_by_db - Tell whether the copy has bits that a #DB clears in the MSR
+ * debugctl_cleared_by_db - Tell whether the copy has bits that a #DB clears in the MSR, on any model
  *
  * Return: true if debugctl_sync() has to be called before the #DB handler returns.
  */
 static __always_inline bool debugctl_cleared_by_db(void)
 {
 	return debugctl_get() & (DEBUGCTLMSR_BTF | DEBUGCTLMSR_LBR |
-				 debugctl_bts_bits(DEBUGCTLMSR_TR));
+				 debugctl_bts_bits(DEBUGCTL_BTS));
 }
 
 /**
