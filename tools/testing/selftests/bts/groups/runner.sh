@@ -133,25 +133,6 @@ killed_children() {
 	fi
 }
 
-# The series does not fit the newest kernel that Debian has: one line says so, and nothing fails.
-unfit_newest() {
-	local output status=0
-	local want="vmtest.sh: trixie-backports has Linux 99.9, the series fits 99.8 so far"
-
-	output=$(bash -c '. "$1/vm/base.sh" && . "$1/vm/source.sh"
-		TTY= BASE=newest MAY_FALL_BACK= CACHE=$2
-		newest_known() { echo 99.8; }
-		own_apt_lists() { :; }
-		own_apt() { printf "linux-source-%s\n" 6.12 99.9; }
-		choose_package
-		echo "not reached"' - "$B" "$CASE_DIR/unfit" 2>&1) || status=$?
-	if [ "$status" -eq 0 ] && [ "$output" = "$want"$'\n0 passed, 0 failed, 0 skipped' ]; then
-		pass unfit-newest
-	else
-		fail unfit-newest "expected exit 0 and '$want', but: $status '$output'"
-	fi
-}
-
 # A row of the matrix runs vmtest.sh test, which cannot start: this run holds the lock of the cache.
 refused_row() {
 	local output status=0
@@ -174,8 +155,7 @@ group_runner() {
 	new_case faulty-commands
 	faulty_commands
 	unknown_function
-	new_case unfit-newest
-	unfit_newest
+	check unfit-newest -- "$B/vm/source-selftest" "$SCRATCH/unfit"
 	new_case matrix-row
 	refused_row
 }
