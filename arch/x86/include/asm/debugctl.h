@@ -125,7 +125,7 @@ static __always_inline void debugctl_sync_untraced(void)
 }
 
 /**
- * debugctl_cleared_by_db - Tell whether the copy has bits that a #DB clears in the MSR, on any model
+ * debugctl_cleared_by_db - Tell whether the copy has bits that a #DB clears on any model
  *
  * Return: true if debugctl_sync() has to be called before the #DB handler returns.
  */

@@ -178,7 +178,7 @@ static void test_trace(void)
  */
 #define FREEZE_END	"arch_hw_branches_freeze"
 
-/* Make system calls on CPU 0 before the freeze: other tasks may loop in ways that are not folded. */
+/* Make system calls on CPU 0 before the freeze: what other tasks do may not be folded. */
 static void freeze_calls(void)
 {
 	pid_t pid = fork();

@@ -522,7 +522,8 @@ static void test_trigger_removed(void)
 	usleep(200000);
 	marked = parameter_is("marked", "Y");
 	err = try_text(MARK, "!branches:all");
-	ok(marked && !err && parameter_is("marked", "N"), "trigger: removed when its work has ended");
+	ok(marked && !err && parameter_is("marked", "N"),
+	   "trigger: removed when its work has ended");
 	await(holder);
 	ok(goes_on(), "trigger: the recorder goes on");
 	try_text(ENABLE, "0");
