@@ -182,7 +182,7 @@ static void test_trace(void)
 static void freeze_calls(void)
 {
 	pid_t pid = fork();
-	int calls;
+	int calls, status;
 
 	if (!pid) {
 		pin_to(0);
@@ -191,7 +191,8 @@ static void freeze_calls(void)
 		must_set("freeze", "1");
 		_exit(0);
 	}
-	waitpid(pid, NULL, 0);
+	if (waitpid(pid, &status, 0) != pid || status)
+		give_up("the freeze");
 }
 
 static void test_fold(void)

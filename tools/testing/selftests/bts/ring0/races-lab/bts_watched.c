@@ -28,7 +28,7 @@ static int __init watched_init(void)
 {
 	while (READ_ONCE(early))
 		msleep(20);
-	/* The loader of the module waits for its asynchronous functions, and then frees that. */
+	/* The memory of this function is freed when all asynchronous functions have ended. */
 	if (late)
 		async_schedule(wait_late, NULL);
 
