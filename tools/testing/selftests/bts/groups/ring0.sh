@@ -101,18 +101,13 @@ ring0_kdb() {
 # folded CASE KIND FUNCTION KEY=VALUE...: with default settings, a fatal crash must print the
 # branches of the crashing CPU only, from FUNCTION on top back to the system call.
 folded() {
-	local wrong within=0
+	local within=0
 
 	# With the host's clock, the task could be preempted between the system call and its crash.
 	crashing "$1" smp=2 icount=1 "${@:4}" -- crash end "$2"
 	# With lockdep, printing a warning takes more branches than the buffer holds.
 	[ "$2" != warn ] || ! has_option PROVE_LOCKING || within=1
-	wrong=$(awk -v function_name="$3" -v within=$within -f "$B/ring0/folded.awk" "$CASE_DIR/console")
-	if [ -z "$wrong" ]; then
-		pass "$1.trace"
-	else
-		fail "$1.trace" "$wrong (see $CASE_DIR/console)"
-	fi
+	judge_folded "$1" "$3" $within
 }
 
 # whole CASE: an oops and its branches must fit into the 10 KiB that pstore saves by default.

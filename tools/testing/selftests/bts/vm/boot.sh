@@ -91,6 +91,9 @@ cpu_argument() {
 	printf '%s' "${3:+,x-bts-abort=on}$more"
 }
 
+# Words for the kernel command line: the detector of hard lockups calls panic() after a second or two.
+NMI_WATCHDOG="nmi_watchdog=1 nmi_watchdog=panic sysctl.kernel.watchdog_thresh=1"
+
 # lbr_cpu 16|32|arch|amd: print the key cpu=... of boot for a processor with so many LBRs, with 32
 # architectural LBRs, or with 16 LBRs of AMD.
 lbr_cpu() {

@@ -96,8 +96,7 @@ left_of() {
 	local append=panic_on_warn=1
 
 	# The detector of hard lockups must find this one.
-	[ "$2" != stuck ] ||
-		append="nmi_watchdog=1 nmi_watchdog=panic sysctl.kernel.watchdog_thresh=1"
+	[ "$2" != stuck ] || append=$NMI_WATCHDOG
 	boot "$1-$2" smp=1 "$(lbr_cpu 32),$MEASURE_CPU" kernel=patched config="$CONFIG" before="$LAB" \
 		expect=splat append="$append" -- lastbranch die "$2" "$3" >&2
 	echo "$(awk -f "$B/ring0/left.awk" "$CASE_DIR/console") $2" >>"$SCRATCH/values"

@@ -54,3 +54,16 @@ fatal() {
 	crashing "$1" smp="$4" "${@:5}" -- crash die "$2"
 	judge_trace "$1" "$3" "$4"
 }
+
+# judge_folded CASE FUNCTION WITHIN: check the folded branches on the console of the last guest, see
+# ring0/folded.awk.
+judge_folded() {
+	local wrong
+
+	wrong=$(awk -v function_name="$2" -v within="$3" -f "$B/ring0/folded.awk" "$CASE_DIR/console")
+	if [ -z "$wrong" ]; then
+		pass "$1.trace"
+	else
+		fail "$1.trace" "$wrong (see $CASE_DIR/console)"
+	fi
+}
