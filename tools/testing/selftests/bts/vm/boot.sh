@@ -91,8 +91,10 @@ cpu_argument() {
 	printf '%s' "${3:+,x-bts-abort=on}$more"
 }
 
-# Words for the kernel command line: the detector of hard lockups calls panic() after a second or two.
-NMI_WATCHDOG="nmi_watchdog=1 nmi_watchdog=panic sysctl.kernel.watchdog_thresh=1"
+# Words for the kernel command line: the detector of hard lockups calls panic() after a second or two,
+# or later if the host is slow. The other CPU may wait for the locked-up one in stop_machine(): that
+# is a soft lockup, which must not be reported first.
+NMI_WATCHDOG="nosoftlockup nmi_watchdog=1 nmi_watchdog=panic sysctl.kernel.watchdog_thresh=1"
 
 # lbr_cpu 16|32|arch|amd: print the key cpu=... of boot for a processor with so many LBRs, with 32
 # architectural LBRs, or with 16 LBRs of AMD.
