@@ -125,13 +125,11 @@ static inline bool bts_ds_past_threshold(const struct bts_ds *d)
 
 /*
  * Reset what bts_ds_measure() has set. Called in a pause, as code that is not part of an NMI has
- * run since the last PMI, and when BTS is claimed or released. Without a PMI since the last call
- * there is nothing to reset.
+ * run since the last PMI, and when BTS is claimed or released. If d->interrupted is false, there is
+ * nothing to reset.
  */
 static inline void bts_ds_reset_backoff(struct bts_ds *d)
 {
-	if (likely(!d->interrupted))
-		return;
 	d->min_records_to_pmi = BTS_DS_PROGRESS;
 	d->stuck = false;
 	d->long_exits = 0;

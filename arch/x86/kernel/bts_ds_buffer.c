@@ -81,7 +81,7 @@ static void bts_ds_deliver(const void *from, const void *to)
 {
 	u32 n = bts_ds_records(from, to);
 
-	if (!n)
+	if (to <= from)
 		return;
 	if (ds_record_size() == sizeof(struct bts_raw))
 		bts_deliver(from, n);
@@ -161,7 +161,7 @@ void bts_ds_drain(struct bts_ds *d)
 {
 	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
 	void *index = bts_ds_pos(d, DS_INDEX);
-	bool asked = bts_ds_past_threshold(d);
+	bool asked = index >= bts_ds_pos(d, DS_THRESHOLD);
 	u32 late;
 
 	if (d->circular) {
@@ -228,10 +228,12 @@ bool bts_ds_pause(void)
 		barrier();
 		ds_bts_write(0);
 		bts_ds_drain(d);
-		bts_ds_mark_stuck(d);
 		WRITE_ONCE(d->state, BTS_DS_OFF);
 	}
-	bts_ds_reset_backoff(d);
+	if (unlikely(d->interrupted)) {
+		bts_ds_mark_stuck(d);
+		bts_ds_reset_backoff(d);
+	}
 
 	return true;
 }

@@ -50,14 +50,17 @@ DEFINE_PER_CPU_PAGE_ALIGNED(struct debug_store, cpu_debug_store);
 /**
  * struct ds_bts_field - the BTS field of DEBUGCTL on a CPU
  * @bits:	the value that the user of BTS wants in the field
- * @held_off:	the field is 0, whatever @bits is, see ds_bts_hold()
+ * @mask:	the bits that may be set in the field: 0 while BTS is held off, see ds_bts_hold();
+ *		otherwise DS_BTS_ANY
  */
 struct ds_bts_field {
-	u64	bits;
-	bool	held_off;
+	unsigned long	bits;
+	unsigned long	mask;
 };
 
-static DEFINE_PER_CPU(struct ds_bts_field, ds_bts_field);
+#define DS_BTS_ANY	(~0UL)
+
+static DEFINE_PER_CPU(struct ds_bts_field, ds_bts_field) = { .mask = DS_BTS_ANY };
 
 /* This protects changes of the next two variables, and ds_alloc() and ds_free(). */
 static DEFINE_MUTEX(ds_mutex);
@@ -91,9 +94,9 @@ unsigned long ds_area(void)
 	return (unsigned long)ds_store(smp_processor_id());
 }
 
-static u64 ds_bts_wanted(void)
+static unsigned long ds_bts_wanted(void)
 {
-	return this_cpu_read(ds_bts_field.held_off) ? 0 : this_cpu_read(ds_bts_field.bits);
+	return this_cpu_read(ds_bts_field.bits) & this_cpu_read(ds_bts_field.mask);
 }
 
 /*
@@ -102,7 +105,7 @@ static u64 ds_bts_wanted(void)
  */
 static void notrace ds_bts_apply(void)
 {
-	u64 bits;
+	unsigned long bits;
 
 	do {
 		bits = ds_bts_wanted();
@@ -144,9 +147,9 @@ bool ds_bts_has_pmi(void)
  */
 bool ds_bts_hold(void)
 {
-	bool held_off = this_cpu_read(ds_bts_field.held_off);
+	bool held_off = !this_cpu_read(ds_bts_field.mask);
 
-	this_cpu_write(ds_bts_field.held_off, true);
+	this_cpu_write(ds_bts_field.mask, 0);
 	ds_bts_apply();
 
 	return !held_off;
@@ -161,7 +164,7 @@ bool ds_bts_hold(void)
  */
 void cpu_emergency_stop_bts(void)
 {
-	this_cpu_write(ds_bts_field.held_off, true);
+	this_cpu_write(ds_bts_field.mask, 0);
 	debugctl_emergency_stop_bts();
 }
 
@@ -172,7 +175,7 @@ void cpu_emergency_stop_bts(void)
  */
 void ds_bts_release(void)
 {
-	this_cpu_write(ds_bts_field.held_off, false);
+	this_cpu_write(ds_bts_field.mask, DS_BTS_ANY);
 	ds_bts_apply();
 }
 
@@ -418,7 +421,7 @@ static int ds_cpu_starting(unsigned int cpu)
 
 	this_cpu_write(ds_bts_field.bits, 0);
 	/* A CPU that is brought up during a kexec must not record. */
-	this_cpu_write(ds_bts_field.held_off, kexec_in_progress);
+	this_cpu_write(ds_bts_field.mask, kexec_in_progress ? 0 : DS_BTS_ANY);
 	/* The kernel before a kexec may have left BTS on, with its own buffer. */
 	if (debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS))
 		ds_bts_apply();
