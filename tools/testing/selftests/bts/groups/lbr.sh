@@ -51,6 +51,12 @@ lbr_files() {
 	done
 }
 
+# perf_around MACHINE: perf record -b of the stock tool, before, while and after the recorder is on.
+perf_around() {
+	lbr_boot "around-$1" "$1" tools=perf with="victim stock" timeout=600 stall=300 -- \
+		lastbranch around /bt/stock lbr "$(lbr_depth "$1")"
+}
+
 # perf has priority over the recorder, so perf must work with the recorder on. The tests that need
 # samples of perf, around-*, reset and perf-kept-*, do not run on AMD, as the counters of the
 # emulated AMD processor do not count.
@@ -61,10 +67,7 @@ lbr_perf() {
 		lbr_boot "perf-$machine" $machine -- lastbranch perf "$(lbr_depth $machine)"
 		lbr_boot "migrated-$machine" $machine -- lastbranch migrated
 	done
-	for machine in 32 16 arch; do
-		lbr_boot "around-$machine" $machine tools=perf with="victim stock" timeout=600 stall=300 -- \
-			lastbranch around /bt/stock lbr "$(lbr_depth $machine)"
-	done
+	perf_around 32
 	lbr_boot reset "$(lbr_machine 32),x-pmu-stuck=on" expect=splat -- lastbranch reset
 	nothing_else reset 'irq loop stuck|WARNING: .* intel_pmu_handle_irq'
 	came_to_end reset

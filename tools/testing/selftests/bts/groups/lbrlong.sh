@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-# lbrlong (slow): 200 crashes of each of 13 kinds, recorded by last branch records
+# lbrlong (slow): 200 crashes of each of 13 kinds, recorded by last branch records, and more machines
 # shellcheck shell=bash
 
 # shellcheck source=lbr.sh
 . "$B/groups/lbr.sh"
 
 group_lbrlong() {
-	local CRASH="$CRASH|$LBR_ADDRESSES" i STATE WARN_STATE STUCK_STATE
+	local CRASH="$CRASH|$LBR_ADDRESSES" i machine STATE WARN_STATE STUCK_STATE
 
+	for machine in 16 arch arch-8; do
+		perf_around $machine
+	done
 	kinds_survived 32 20 200
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	# Each of the other crashes needs a guest of its own, which is continued from a state.

@@ -55,7 +55,6 @@ against_steps() {
 	stepped drcov "$guest/walk" mixed 2
 	stepped drcov_32 "$guest/walk_32" mixed 2
 	stepped drcov-fault "$guest/walk" fault 0
-	stepped drcov-libraries_32 "$BENCH_BIN/shapes_32" sorts 2
 	stepped insn "$BENCH_BIN/shapes" sorts 1
 	stepped insn-fault "$guest/walk" fault 0
 }

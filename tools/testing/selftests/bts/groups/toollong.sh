@@ -53,6 +53,7 @@ group_toollong() {
 	sanitised
 	need_btstrace plain tests
 	stepped drcov-libraries "$BENCH_BIN/shapes" opens 2
+	stepped drcov-libraries_32 "$BENCH_BIN/shapes_32" sorts 2
 	need_packages readers
 	check readers -- "$B/tool/readers.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
 	check speed -- "$B/tool/speed.sh" "$BTSTRACE" "$BENCH_BIN/loop" "$PROGRAMS/out/guest/walk"
