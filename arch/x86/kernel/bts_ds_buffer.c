@@ -12,9 +12,10 @@
  *    interrupt. The buffer is also circular if there is no APIC to deliver the PMI.
  *
  * If a performance counter has overflowed, LVTPC is masked until perf's NMI handler unmasks it.
- * Some models drop a PMI meanwhile, and do not raise another one while the index stays past
- * the threshold. So if the kernel is recorded into a buffer with interrupt, bts_ds_first_nmi()
- * stops recording in each NMI, and bts_ds_last_nmi() delivers the records and resumes recording.
+ * The manuals do not say whether a PMI meanwhile is kept or lost, and whether another one is raised
+ * while the index stays past the threshold. The erratum AR64 says for PEBS that none is. So if the
+ * kernel is recorded into a buffer with interrupt, bts_ds_first_nmi() stops recording in each NMI,
+ * and bts_ds_last_nmi() delivers the records and resumes recording.
  *
  * bts_ds.state says which code may change the positions (base, index and so on) and deliver
  * records. ON: the NMI handler. BUSY or OFF: the task, interrupt or NMI that set the state, once

@@ -6,7 +6,8 @@
  *   judged MODULE user|kernel RECORDS [sampled]
  *	user: the trace is of user mode; another trace records the kernel on CPU 0
  *	kernel: the trace is of user mode and kernel
- *	sampled: meanwhile, perf samples all CPUs, every 1,000,000 cycles
+ *	sampled: meanwhile, perf samples all CPUs, every 15,625 cycles. With the clock that
+ *		judged_long() sets, this is once in a millisecond
  *
  * The printed line `# oracle ...` has the arguments for the oracle.
  */
@@ -110,12 +111,14 @@ int main(int argc, char **argv)
 	struct records got = { };
 	struct lab_status status;
 	struct raw *raw;
+	bool sampled;
 	size_t nr;
 	int fd;
 
 	load_lab(argv[1]);
-	if (argc > 4 && !strcmp(argv[4], "sampled"))
-		sample_all(PERF_COUNT_HW_CPU_CYCLES, 1000000);
+	sampled = argc > 4 && !strcmp(argv[4], "sampled");
+	if (sampled)
+		sample_all(PERF_COUNT_HW_CPU_CYCLES, 15625);
 	fd = lab_open(LAB_SELF, 0, LAB_USER | (kernel ? LAB_KERNEL : 0),
 		      records + records / 2 + kernel_records(200000));
 	if (!kernel)
@@ -123,6 +126,7 @@ int main(int argc, char **argv)
 	workload_prepare();
 	ok(workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER), "workload untraced");
 	ok(run_logged(fd, records, kernel), "workload traced");
+	ok(!sampled || samples_a_second() > 500, "%ld samples a second", samples_a_second());
 	status = lab_status(fd);
 	lab_must(fd, LAB_END, NULL);
 	lab_read(fd, &got);

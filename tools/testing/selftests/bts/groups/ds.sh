@@ -10,12 +10,6 @@
 # shellcheck source=shared/jump.sh
 . "$B/groups/shared/jump.sh"
 
-# Return whether to run cases with perf's own BTS drivers. Not where PMIs are late: a late PMI of
-# these drivers may be an unknown NMI.
-perf_cases_too() {
-	[ "$SILICON_RULE" != late ] && [ "$SILICON_RULE" != worst ]
-}
-
 ds_units() {
 	local smp
 
@@ -29,7 +23,6 @@ ds_units() {
 
 # On the stock kernel, DS_AREA still points to the Debug Store after its buffers are freed.
 ds_area() {
-	perf_cases_too || return 0
 	stock area-stock smp=2 pti=off -- area left
 	ours area smp=2 pti=off -- area cleared
 	ours area-pti smp=4 pti=on -- area cleared
@@ -38,7 +31,6 @@ ds_area() {
 # intel_bts must keep its position in the AUX area across NMIs and a reset of the PMU. It must be
 # refused if there is no memory for the buffers of BTS. The stock kernel does none of this.
 ds_aux() {
-	perf_cases_too || return 0
 	lab_boot aux-snapshot-stock kernel=stock config=base pti=off -- aux snapshot wrong
 	lab_boot aux-snapshot kernel=patched config="$CONFIG" pti=off -- aux snapshot right
 	stuck_pmu aux-reset-stock kernel=stock config=base -- aux reset wrong
@@ -50,11 +42,9 @@ ds_aux() {
 }
 
 ds_claims() {
-	if perf_cases_too; then
-		ours exclude smp=2 pti=off -- claims exclude
-		ours exclude-pti smp=2 pti=on -- claims exclude
-		ours beside smp=4 -- claims beside
-	fi
+	ours exclude smp=2 pti=off -- claims exclude
+	ours exclude-pti smp=2 pti=on -- claims exclude
+	ours beside smp=4 -- claims beside
 	ours recording smp=2 pti=off abort=1 -- claims recording
 	ours recording-pti smp=2 pti=on abort=1 -- claims recording
 	# The program sends an NMI by the emulator's monitor. No driver may claim this NMI, so the
@@ -67,10 +57,8 @@ ds_claims() {
 ds_offline() {
 	# The only CPU cannot go offline.
 	[[ ,$CONFIG, != *,up,* ]] || return 0
-	if perf_cases_too; then
-		ours offline smp=2 pti=off abort=1 -- offline perf 10
-		ours offline-pti smp=4 pti=on abort=1 -- offline perf 10
-	fi
+	ours offline smp=2 pti=off abort=1 -- offline perf 10
+	ours offline-pti smp=4 pti=on abort=1 -- offline perf 10
 	ours offline-claim smp=2 abort=1 -- offline claim 10
 }
 
@@ -84,14 +72,11 @@ ds_suspend() {
 
 	scratch_disk "$CONFIG"
 	for state in freeze mem; do
-		if perf_cases_too; then
-			suspended "$state" $state aux pti=off
-			suspended "$state-pti" $state period1 pti=on
-		fi
+		suspended "$state" $state aux pti=off
+		suspended "$state-pti" $state period1 pti=on
 		suspended "$state-claim" $state claim
 	done
 	suspended disk-claim disk claim "${DISK_KEYS[@]}"
-	perf_cases_too || return 0
 	suspended disk disk aux pti=off "${DISK_KEYS[@]}"
 	stock disk-stock smp=2 abort=1 pti=off expect=abort "${DISK_KEYS[@]}" -- suspend disk aux
 }
@@ -102,7 +87,6 @@ ds_jump() {
 
 	for way in kexec crash; do
 		jump_boot patched "$CONFIG" "$way-claim" -- jump $way claim
-		perf_cases_too || continue
 		jump_boot stock base "$way-stock" expect=abort -- jump $way aux
 		for how in aux period1; do
 			jump_boot patched "$CONFIG" "$way-$how" -- jump $way $how

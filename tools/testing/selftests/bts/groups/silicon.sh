@@ -80,6 +80,11 @@ debug_exceptions() {
 	ours perf-db silicon=db smp=2 -- trcleared
 }
 
+# perf stops its own BTS, and then the PMI comes.
+perf_late() {
+	ours offline-late silicon=late smp=2 pti=off abort=1 -- offline perf 5
+}
+
 # perf leaves FREEZE_LBRS_ON_PMI set after its last event with architectural LBRs.
 leftover() {
 	strict leftover "$(lbr_cpu arch),x-freeze-clears-tr=on" smp=2 mem=1024 -- \
@@ -172,6 +177,7 @@ group_silicon() {
 	masked
 	too_late
 	debug_exceptions
+	perf_late
 	leftover
 	strangers
 	damaged

@@ -9,6 +9,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "guest.h"
 #include "system.h"
@@ -245,6 +246,18 @@ void allow_many_samples(void)
 		give_up("the limits of perf");
 }
 
+/* When sample_all() was called, in nanoseconds, and the number of interrupts of counters then */
+static uint64_t sampled_since;
+static long sampled_before;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
 void sample_all(uint64_t event, uint64_t period)
 {
 	struct perf_event_attr attr = {
@@ -260,6 +273,15 @@ void sample_all(uint64_t event, uint64_t period)
 		if (syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC) < 0)
 			give_up("perf_event_open on CPU %d", cpu);
 	}
+	sampled_since = now_ns();
+	sampled_before = interrupts("PMI");
+}
+
+long samples_a_second(void)
+{
+	long us = (now_ns() - sampled_since) / 1000 + 1;
+
+	return (interrupts("PMI") - sampled_before) * 1000000 / us;
 }
 
 int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel)

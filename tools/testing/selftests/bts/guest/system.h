@@ -70,6 +70,11 @@ void allow_many_samples(void);
  */
 void sample_all(uint64_t event, uint64_t period);
 /*
+ * Returns how many interrupts of counters there were each second, on all CPUs, since sample_all().
+ * Interrupts of BTS do not count.
+ */
+long samples_a_second(void);
+/*
  * Open an event of perf that samples the LBRs every @period branches. The event counts and records
  * branches of user mode and, if @kernel, of the kernel. Returns a file descriptor, or -errno.
  */
