@@ -61,10 +61,17 @@ late_twice() {
 
 # The PMI comes after the buffer is full: a record must tell that others are lost.
 too_late() {
-	local cpu=$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=4000
+	local cpu=$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=4000 delay
 
 	strict too-late cpu="$cpu" -- silicon late
 	traced itself-too-late cpu="$cpu" -- itself 0 late
+	# The reserve of the buffer is just enough for this delay.
+	strict late-171 cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=171" smp=2 -- lossless 60000 65536
+	for delay in 400 4000; do
+		cpu=$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=$delay
+		strict "late-$delay" cpu="$cpu" smp=2 -- lossless 60000 65536 0 late
+		strict "late-small-$delay" cpu="$cpu" smp=2 pti=on -- lossless 60000 4096 10 late
+	done
 }
 
 # If #DB clears TR, stepping must not lose branches of user mode, nor returns without a mark.
