@@ -40,8 +40,8 @@ matrix_row() {
 	read -ra groups <<<"$4"
 	log=$MATRIX_LOGS/$name
 	ROWS_RUN=$((ROWS_RUN + 1))
-	step "$name: $4" "$B/vmtest.sh" test --config "$config" "${options[@]}" \
-		"${MATRIX_OPTIONS[@]}" "${groups[@]}" >"$log" 2>&1 || status=$?
+	step "$name: $4" "$B/vmtest.sh" test --config "$config" "${MATRIX_OPTIONS[@]}" \
+		"${options[@]}" "${groups[@]}" >"$log" 2>&1 || status=$?
 	last=$(tail -n 1 "$log")
 	if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
 		matrix_line "$name" "$config" "${BASH_REMATCH[@]:1}" $((SECONDS - start)) "$4"
