@@ -49,6 +49,9 @@ MOST_IN_RING = 1 << 24
 
 LINKER = re.compile(r"__.*_(start|end)$")
 
+# Where tracefs is mounted
+TRACING = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
+
 # The type of a branch in a ring: X86_BTS_BRANCH of <asm/bts.h>
 BRANCH = 1
 
@@ -91,6 +94,19 @@ def open_dump(path):
                          "with makedumpfile -R COPY < %s" % (path, path))
         sys.exit("hw_branches.py: %s: %s" % (path or "/proc/kcore", error))
     return program, read_info(path, 1 << 24)
+
+
+def warn_if_recording():
+    """Warn if the recorder of the running kernel is on, and not frozen."""
+    for tracing in TRACING:
+        try:
+            with open(tracing + "/hw_branches/freeze") as freeze:
+                if freeze.read().strip() == "0":
+                    warn("the recorder is not frozen, so the branches change while they are read: "
+                         "write 1 to " + freeze.name)
+                return
+        except OSError:
+            continue
 
 
 def run(command, text):
@@ -418,8 +434,9 @@ def main():
     memory = Memory(program, info)
     if not memory.has("SYMBOL(ds_cpu)"):
         sys.exit("hw_branches.py: that kernel could not record branches")
-    if not args.m and not args.dump:
-        args.m = "/proc/kallsyms"
+    if not args.dump:
+        warn_if_recording()
+        args.m = args.m or "/proc/kallsyms"
     names = Names(program, info, args.m, args.d)
     damaged = False
     for cpu in memory.cpus():

@@ -52,7 +52,7 @@ stock_tools() {
 	local depth
 
 	stock perf-gdb pti=off tools="perf gdb" with=victim -- stock
-	for depth in 16 32; do
+	for depth in 8 16 32; do
 		stock "perf-lbr$depth" "$(lbr_cpu "$depth")" tools=perf with=victim -- \
 			stock lbr "$depth"
 	done

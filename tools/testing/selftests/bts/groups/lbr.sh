@@ -11,7 +11,7 @@
 lbr_depth() {
 	case $1 in
 	16* | amd) echo 16 ;;
-	arch-8) echo 8 ;;
+	8 | arch-8) echo 8 ;;
 	*) echo 32 ;;
 	esac
 }
@@ -28,7 +28,7 @@ lbr_boot() {
 lbr_files() {
 	local machine
 
-	for machine in 32 16 16-no-smap arch arch-8 amd; do
+	for machine in 32 16 16-no-smap 8 arch arch-8 amd; do
 		lbr_boot "files-$machine" "$machine" -- lastbranch files "$(lbr_depth $machine)"
 	done
 	strict refused -- lastbranch refused
@@ -63,7 +63,7 @@ perf_around() {
 lbr_perf() {
 	local machine
 
-	for machine in 32 16 arch arch-8 amd; do
+	for machine in 32 16 8 arch arch-8 amd; do
 		lbr_boot "perf-$machine" $machine -- lastbranch perf "$(lbr_depth $machine)"
 		lbr_boot "migrated-$machine" $machine -- lastbranch migrated
 	done
@@ -184,7 +184,8 @@ lbr_crashes() {
 		lbr_crash $machine null 0x0 4
 		lbr_crash $machine protection bts_crash_at 4
 	done
-	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
+	lbr_crash 8 task bts_crash_fault 1
+	lbr_crash 8 null 0x0 1
 	lbr_crash arch-8 task bts_crash_fault 1
 	for case in given reborn; do
 		# KASAN keeps freed memory from being used again.

@@ -8,7 +8,7 @@
 group_lbrlong() {
 	local CRASH="$CRASH|$LBR_ADDRESSES" i machine STATE WARN_STATE STUCK_STATE
 
-	for machine in 16 arch arch-8; do
+	for machine in 16 8 arch arch-8; do
 		perf_around $machine
 	done
 	kinds_survived 32 20 200

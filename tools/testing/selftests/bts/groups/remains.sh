@@ -112,8 +112,8 @@ remains_dumps() {
 	dumped bts 2700
 	dumped lbr 20
 	dumped_ring
-	remain live mem=1024 tools="/usr/bin/python3 drgn $READER" timeout=400 stall=300 -- \
-		remains live "$READER"
+	remain live mem=3072 before="$KERNEL_BUILD/vmlinux" timeout=900 stall=600 \
+		tools="/usr/bin/python3 drgn addr2line $READER" -- remains live "$READER"
 }
 
 # boot_and_reboot CASE KEY=VALUE... -- remains ARGUMENT...: run a guest that reboots. reserve_mem

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * capture perf_period1|intel_bts|singlestep|blockstep
+ * capture perf_period1|intel_bts|singlestep|blockstep|call
  *
  * Measure the cost of recording and reading a branch of another process in user mode, in
  * instructions for each branch. With singlestep and blockstep, this includes the three instructions
- * that the process itself executes for each branch.
+ * that the process itself executes for each branch. call: measure a system call instead, without any
+ * trace.
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -136,6 +138,21 @@ static double capture_stops(enum __ptrace_request request)
 	return median(values, count);
 }
 
+/* The median leaves out values with a timer interrupt. */
+static double measure_calls(void)
+{
+	static double values[STOPS];
+	uint64_t begin;
+	size_t i;
+
+	for (i = 0; i < STOPS; i++) {
+		begin = instructions();
+		syscall(SYS_getppid);
+		values[i] = instructions() - begin;
+	}
+	return median(values, STOPS);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc == 2 ? argv[1] : "";
@@ -144,6 +161,8 @@ int main(int argc, char **argv)
 		report(capture_stops(PTRACE_SINGLESTEP));
 	else if (!strcmp(how, "blockstep"))
 		report(capture_stops(PTRACE_SINGLEBLOCK));
+	else if (!strcmp(how, "call"))
+		report(measure_calls());
 	else
 		report(capture_event(how));
 	return 0;

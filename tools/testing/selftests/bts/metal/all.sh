@@ -41,6 +41,7 @@ matrix() {
 			echo "--layout $layout --pmi equal$mode"
 		done
 		for mode in "" " --icount"; do
+			echo "--layout $layout --lbr 8 --counts$mode"
 			echo "--layout $layout --lbr 16 --counts$mode"
 			echo "--layout $layout --lbr 32 --counts$mode"
 			echo "--layout $layout --arch-lbr 16$mode"

@@ -26,6 +26,8 @@
 #define MSR_GLOBAL_CTRL		0x38f
 #define MSR_GLOBAL_OVF_CTRL	0x390
 #define MSR_DS_AREA		0x600
+#define MSR_LBR_SHORT_FROM	0x40
+#define MSR_LBR_SHORT_TO	0x60
 #define MSR_LBR_FROM		0x680
 #define MSR_LBR_TO		0x6c0
 #define MSR_LBR_INFO		0xdc0

@@ -134,6 +134,8 @@ static void read_words(const char *at)
 			machine.counts = true;
 		else if (word_is(at, "icount"))
 			machine.icount = true;
+		else if (word_is(at, "lbr=8"))
+			machine.lbr = 8;
 		else if (word_is(at, "lbr=16"))
 			machine.lbr = 16;
 		else if (word_is(at, "lbr=32"))

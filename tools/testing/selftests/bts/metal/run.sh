@@ -11,7 +11,7 @@ usage() {
 	  --kept                     an interrupt is kept while its vector is masked
 	  --late                     the interrupt comes two branches late ('each' needs --icount)
 	  --wrong-from               'from' is wrong where the CPL changes, with a filter bit
-	  --lbr 16|32                with a stack of last branch records
+	  --lbr 8|16|32              with a stack of last branch records
 	  --arch-lbr 16|32           with architectural last branch records
 	  --amd-lbr                  with AMD's last branch records
 	  --counts                   with performance counters that count
@@ -68,7 +68,8 @@ done
 [[ $rule =~ ^(after|before|either)$ ]] || die "--rule takes after, before or either"
 
 [[ $pmi =~ ^(each|crossed|equal)$ ]] || die "--pmi takes each, crossed or equal"
-[[ $lbr =~ ^(|16|32)$ && $arch_lbr =~ ^(|16|32)$ ]] || die "--lbr and --arch-lbr take 16 or 32"
+[[ $lbr =~ ^(|8|16|32)$ && $arch_lbr =~ ^(|16|32)$ ]] ||
+	die "--lbr takes 8, 16 or 32, and --arch-lbr 16 or 32"
 [[ $pmi != each || -z $late || ${extra[*]} = *icount* ]] || die "--late with --pmi each needs --icount"
 
 tmp=$(mktemp -d) || die "no temporary directory"

@@ -6,7 +6,7 @@
  *
  *   remains MODULE dump SOURCE|ring	crash, and let the emulator write dumps. ring: the source is
  *				bts, and a ring has older records of CPU 0
- *   remains live SCRIPT		read the running kernel by drgn
+ *   remains VMLINUX live SCRIPT	read the running kernel by drgn
  *   remains MODULE panic|init|shutdown SOURCE
  *				end the kernel; the next boot reads its branches
  *   remains MODULE triple bts	the same, by a triple fault
@@ -120,6 +120,7 @@ static char *output_of(char *const argv[])
 		give_up("pipe");
 	if (!fork()) {
 		dup2(ends[1], 1);
+		dup2(ends[1], 2);
 		execv(argv[0], argv);
 		_exit(127);
 	}
@@ -131,9 +132,8 @@ static char *output_of(char *const argv[])
 	return text;
 }
 
-static void read_live(char *script, const char *source, int least)
+static void read_live(char *const argv[], const char *source, int least)
 {
-	char *const argv[] = { "/usr/bin/python3", script, "-n", "3000", NULL };
 	struct found f;
 	char *text;
 	int i;
@@ -141,8 +141,12 @@ static void read_live(char *script, const char *source, int least)
 	must_set("enable", source);
 	for (i = 0; i < 1000; i++)
 		syscall(SYS_getppid);
+	text = output_of(argv);
+	ok(strstr(text, "the recorder is not frozen"), "%s: a warning before the freeze", source);
+	free(text);
 	must_set("freeze", "1");
 	text = output_of(argv);
+	ok(!strstr(text, "not frozen"), "%s: no warning after the freeze", source);
 	f = count(text);
 	ok(f.headlines == cpus() && f.lines >= least, "%s: %d CPUs, %d branches", source,
 	   f.headlines, f.lines);
@@ -150,11 +154,38 @@ static void read_live(char *script, const char *source, int least)
 	must_set("enable", "0");
 }
 
-static int live(char *script)
+/* With debug information, the script must print files and lines, and the ring. */
+static void read_live_debug(char *const argv[])
 {
+	bool lines, gap;
+	struct found f;
+	char *text;
+
+	must_set("enable", "bts");
+	usleep(20000);
+	fill_ring();
+	usleep(20000);
+	must_set("freeze", "1");
+	text = output_of(argv);
+	lines = strstr(text, ".c:") && strstr(text, ".S:");
+	gap = strstr(text, "some are missing");
+	f = count(text);
+	ok(f.headlines == cpus() && f.lines > 4000 && gap, "-d: %d CPUs, %d branches, a mark %d",
+	   f.headlines, f.lines, gap);
+	ok(lines, "-d: files and lines of C and of assembler");
+	free(text);
+	must_set("enable", "0");
+}
+
+static int live(char *vmlinux, char *script)
+{
+	char *const map[] = { "/usr/bin/python3", script, "-n", "3000", NULL };
+	char *const debug[] = { "/usr/bin/python3", script, "-n", "20000", "-d", vmlinux, NULL };
+
 	pin_to(0);
-	read_live(script, "bts", 2700);
-	read_live(script, "lbr", 25);
+	read_live(map, "bts", 2700);
+	read_live(map, "lbr", 25);
+	read_live_debug(debug);
 	return finish();
 }
 
@@ -422,8 +453,8 @@ static int erasing(const char *module, const char *source)
 
 int main(int argc, char **argv)
 {
-	if (argc == 3 && !strcmp(argv[1], "live"))
-		return live(argv[2]);
+	if (argc == 4 && !strcmp(argv[2], "live"))
+		return live(argv[1], argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "watchdog"))
 		return rebooted(NULL, argv[1], argv[2]);
 	if (argc == 3)

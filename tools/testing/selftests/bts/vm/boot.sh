@@ -96,10 +96,11 @@ cpu_argument() {
 # is a soft lockup, which must not be reported first.
 NMI_WATCHDOG="nosoftlockup nmi_watchdog=1 nmi_watchdog=panic sysctl.kernel.watchdog_thresh=1"
 
-# lbr_cpu 16|32|arch|amd: print the key cpu=... of boot for a processor with so many LBRs, with 32
-# architectural LBRs, or with 16 LBRs of AMD.
+# lbr_cpu 8|16|32|arch|amd: print the key cpu=... of boot for a processor with so many LBRs, with 32
+# architectural LBRs, or with 16 LBRs of AMD. On Bonnell, Linux uses the 8 LBRs from stepping 10 on.
 lbr_cpu() {
 	case $1 in
+	8) echo "cpu=Penryn,model=28,stepping=10,x-lbr=8,x-pmu-counts=on" ;;
 	16) echo "cpu=SandyBridge,x-lbr=16,x-pmu-counts=on" ;;
 	32) echo "cpu=Skylake-Client,x-lbr=32,x-pmu-counts=on" ;;
 	arch) echo "cpu=Skylake-Client,model=143,x-lbr=32,x-lbr-kind=arch,x-pmu-counts=on" ;;

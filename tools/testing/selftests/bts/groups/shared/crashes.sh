@@ -5,14 +5,14 @@
 # shellcheck source=boots.sh
 . "$B/groups/shared/boots.sh"
 
-# Print the key cpu=MODEL of boot for a machine: 32 or 16 LBRs, 16 and no SMAP, architectural LBRs
+# Print the key cpu=MODEL of boot for a machine: 32, 16 or 8 LBRs, 16 and no SMAP, architectural LBRs
 # (arch; arch-8 has 8), or LBRs of AMD. Another argument is printed as it is.
 lbr_machine() {
 	case $1 in
 	16) echo "cpu=Broadwell,x-lbr=16,x-pmu-counts=on" ;;
 	16-no-smap) lbr_cpu 16 ;;
 	arch-8) lbr_cpu arch | sed 's/x-lbr=32/x-lbr=8/' ;;
-	32 | arch | amd) lbr_cpu "$1" ;;
+	8 | 32 | arch | amd) lbr_cpu "$1" ;;
 	*) echo "$1" ;;
 	esac
 }

@@ -22,6 +22,8 @@
 
 #define MSR_LBR_SELECT                  0x1c8
 #define MSR_LBR_TOS                     0x1c9
+#define MSR_LBR_SHORT_FROM              0x40
+#define MSR_LBR_SHORT_TO                0x60
 #define MSR_LBR_FROM                    0x680
 #define MSR_LBR_TO                      0x6c0
 #define MSR_LBR_INFO                    0xdc0

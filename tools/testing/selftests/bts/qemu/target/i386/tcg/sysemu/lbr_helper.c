@@ -4,8 +4,9 @@
  * property x-lbr is their number, and x-lbr-kind tells which registers there
  * are:
  *
- *  - model: 16 as on Nehalem or 32 as on Skylake. DEBUGCTL.LBR enables them.
- *    A #DB clears DEBUGCTL.LBR, and so does a PMI with FREEZE_LBRS_ON_PMI.
+ *  - model: 8 as on Bonnell, which have no filter, 16 as on Nehalem, or 32 as
+ *    on Skylake. DEBUGCTL.LBR enables them. A #DB clears DEBUGCTL.LBR, and so
+ *    does a PMI with FREEZE_LBRS_ON_PMI.
  *  - arch: the architectural ones, 8, 16 or 32. IA32_LBR_CTL enables and
  *    filters them. A PMI with FREEZE_LBRS_ON_PMI sets a bit of
  *    IA32_PERF_GLOBAL_STATUS, which stops them until it is acknowledged.
@@ -27,6 +28,7 @@
 #define SELECT_CALLSTACK    (1U << 9)
 
 /* Formats in IA32_PERF_CAPABILITIES, and their registers */
+#define FORMAT_ADDRESSES    2   /* addresses only */
 #define FORMAT_FLAGS        3   /* FROM has MISPREDICTED */
 #define FORMAT_INFO         5   /* a third register has it, and the cycles */
 #define FORMAT_ARCH         0x3f
@@ -69,6 +71,11 @@ static bool lbr_has_info(const X86CPU *cpu)
 {
     return cpu->ds.lbr_kind == X86_LBR_ARCH ||
            (cpu->ds.lbr_kind == X86_LBR_MODEL && cpu->ds.lbr == 32);
+}
+
+static bool lbr_is_short(const X86CPU *cpu)
+{
+    return cpu->ds.lbr_kind == X86_LBR_MODEL && cpu->ds.lbr == 8;
 }
 
 static uint64_t lbr_select_valid(const X86CPU *cpu)
@@ -178,6 +185,8 @@ static void lbr_push(CPUX86State *env, X86Branch type, target_ulong from)
     if (lbr_has_info(cpu)) {
         lbr->from[lbr->tos] = from;
         lbr->info[lbr->tos] = mispredicted | lbr_info(cpu, type);
+    } else if (lbr_is_short(cpu)) {
+        lbr->from[lbr->tos] = from;
     } else {
         lbr->from[lbr->tos] = (from & ~MISPREDICTED) | mispredicted;
     }
@@ -261,10 +270,14 @@ static uint64_t *lbr_model_entry(CPUX86State *env, uint32_t msr)
         return NULL;
     }
     switch (msr - n) {
+    case MSR_LBR_SHORT_FROM:
+        return lbr_is_short(cpu) ? &env->lbr.from[n] : NULL;
+    case MSR_LBR_SHORT_TO:
+        return lbr_is_short(cpu) ? &env->lbr.to[n] : NULL;
     case MSR_LBR_FROM:
-        return &env->lbr.from[n];
+        return lbr_is_short(cpu) ? NULL : &env->lbr.from[n];
     case MSR_LBR_TO:
-        return &env->lbr.to[n];
+        return lbr_is_short(cpu) ? NULL : &env->lbr.to[n];
     case MSR_LBR_INFO:
         return lbr_has_info(cpu) ? &env->lbr.info[n] : NULL;
     }
@@ -335,9 +348,13 @@ X86MSRResult x86_lbr_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
     }
     switch (msr) {
     case MSR_IA32_PERF_CAPABILITIES:
-        *val = lbr_has_info(cpu) ? FORMAT_INFO : FORMAT_FLAGS;
+        *val = lbr_has_info(cpu) ? FORMAT_INFO
+               : lbr_is_short(cpu) ? FORMAT_ADDRESSES : FORMAT_FLAGS;
         return X86_MSR_DONE;
     case MSR_LBR_SELECT:
+        if (lbr_is_short(cpu)) {
+            return X86_MSR_UNKNOWN;
+        }
         *val = env->lbr.select;
         return X86_MSR_DONE;
     case MSR_LBR_TOS:
@@ -457,6 +474,9 @@ X86MSRResult x86_lbr_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
     case MSR_IA32_PERF_CAPABILITIES:
         return X86_MSR_GP;
     case MSR_LBR_SELECT:
+        if (lbr_is_short(cpu)) {
+            return X86_MSR_UNKNOWN;
+        }
         if (val & ~lbr_select_valid(cpu)) {
             return X86_MSR_GP;
         }
@@ -474,14 +494,7 @@ X86MSRResult x86_lbr_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
 
 static bool lbr_number_valid(const X86CPU *cpu)
 {
-    switch (cpu->ds.lbr) {
-    case 8:
-        return cpu->ds.lbr_kind != X86_LBR_MODEL;
-    case 16:
-    case 32:
-        return true;
-    }
-    return false;
+    return cpu->ds.lbr == 8 || cpu->ds.lbr == 16 || cpu->ds.lbr == 32;
 }
 
 bool x86_lbr_realize(X86CPU *cpu, Error **errp)
@@ -506,8 +519,8 @@ bool x86_lbr_realize(X86CPU *cpu, Error **errp)
         return chosen == X86_LBR_MODEL;
     }
     if (!lbr_number_valid(cpu)) {
-        error_setg(errp, "x-lbr=%u: use 16 or 32, 8 if it is not of a model, "
-                   "or 0 for none", cpu->ds.lbr);
+        error_setg(errp, "x-lbr=%u: use 8, 16 or 32, or 0 for none",
+                   cpu->ds.lbr);
         return false;
     }
     if (cpu->ds.pmu2 == (chosen == X86_LBR_AMD)) {
