@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# siliconlong (slow): perf samples beside long traces; the oracle checks a Pentium 4, too
+# siliconlong (slow): perf samples beside long traces; errata; the oracle checks a Pentium 4, too
 # shellcheck shell=bash
 
 # shellcheck source=silicon.sh
@@ -16,9 +16,25 @@ judged_pentium4() {
 	judge printed-pentium4 "branches=200,jcc,call,ret,ve" "200 records equal" --netburst
 }
 
+# The Debug Store and the recorder with each erratum alone
+errata() {
+	local cpu name kind
+
+	for cpu in Nehalem,x-bts-smi=997 Nehalem,x-bts-damage=97 Penryn,x-bts-wrong-from=on; do
+		name=${cpu#*,x-bts-} name=${name%=*}
+		kind=damaged
+		[ "$name" != wrong-from ] || kind=task
+		ours "claims-$name" cpu="$cpu" smp=2 pti=off abort=1 -- claims recording
+		ours "offline-$name" cpu="$cpu" smp=2 abort=1 -- offline claim 5
+		strict "files-$name" cpu="$cpu" smp=2 -- files all
+		survived "crash-$name" cpu="$cpu" smp=2 -- crash "$kind" 10
+	done
+}
+
 group_siliconlong() {
 	local rule
 
+	errata
 	for rule in "" ,x-bts-pmi=equal; do
 		strict "lossless${rule//[,=]/-}" cpu="$CPU,x-pmu-counts=on$rule" smp=2 pti=on mem=512 \
 			timeout=1800 stall=600 -- lossless 10000000 65536 0 sampled
