@@ -18,9 +18,9 @@
 #include "bts_ds_peek.h"
 
 /*
- * Resume recording after a #DB. Intel's manual says that it clears LBR ("Monitoring Branches,
- * Exceptions, and Interrupts" in volume 3), and does not say what it does to TR: on some models it
- * may clear TR, too. bts_ds_drain() marks the gap in the traces that lost branches of the kernel.
+ * Resume recording after a #DB that has cleared TR. Intel's manual says that a #DB clears LBR and
+ * not TR ("Monitoring Branches, Exceptions, and Interrupts" in volume 3). Some model may differ.
+ * bts_ds_drain() marks the gap in the traces that lost branches of the kernel.
  */
 static void bts_ds_restart(void)
 {

@@ -13,9 +13,10 @@
  *
  * If a performance counter has overflowed, LVTPC is masked until perf's NMI handler unmasks it.
  * The manuals do not say whether a PMI meanwhile is kept or lost, and whether another one is raised
- * while the index stays past the threshold. The erratum AR64 says for PEBS that none is. So if the
- * kernel is recorded into a buffer with interrupt, bts_ds_first_nmi() stops recording in each NMI,
- * and bts_ds_last_nmi() delivers the records and resumes recording.
+ * while the index stays past the threshold. For PEBS, the erratum AR64 says that the PMI is raised
+ * when the index is equal to the threshold. So if the kernel is recorded into a buffer with
+ * interrupt, bts_ds_first_nmi() stops recording in each NMI, and bts_ds_last_nmi() delivers the
+ * records and resumes recording.
  *
  * bts_ds.state says which code may change the positions (base, index and so on) and deliver
  * records. ON: the NMI handler. BUSY or OFF: the task, interrupt or NMI that set the state, once

@@ -59,10 +59,11 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
  * DEBUGCTL there. If the CPU does not have the register, the copy is 0.
  *
  * Clear the FREEZE_*_ON_PMI bits, which the firmware may have left set, and LBR and BTF, which the
- * kernel before a kexec may have left set. With FREEZE_LBRS_ON_PMI, a PMI clears TR on Atom models,
- * and BTS would stop recording: see "Last Branch, Interrupt, and Exception Recording (Intel Core 2
- * Duo and Intel Atom Processors)" in volume 3 of Intel's manual. If BTF stayed in the copy, each
- * #DB of the kernel would set it again, and a single step of kdb would end at the next branch.
+ * kernel before a kexec may have left set. With FREEZE_LBRS_ON_PMI, Atom models clear TR, probably
+ * at a PMI, and BTS would stop recording: see "Last Branch, Interrupt, and Exception Recording
+ * (Intel Core 2 Duo and Intel Atom Processors)" in volume 3 of Intel's manual. If BTF stayed in the
+ * copy, each #DB of the kernel would set it again, and a single step of kdb would end at the next
+ * branch.
  */
 void debugctl_cpu_init(void)
 {

@@ -317,7 +317,7 @@ EXPORT_SYMBOL_FOR_KVM(ds_end_give_way);
 
 /*
  * With architectural LBRs, perf leaves FREEZE_LBRS_ON_PMI set after its last event with LBRs. On
- * some models, a PMI then clears TR, too. While BTS is claimed, perf has no such event.
+ * some models, a PMI may then clear TR. While BTS is claimed, perf has no such event.
  */
 static void ds_claim_cpu(void *unused)
 {

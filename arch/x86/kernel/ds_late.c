@@ -3,8 +3,8 @@
  * Claim late PMIs of perf's BTS.
  *
  * The PMI may arrive some branches after the record that requests it. If perf has stopped BTS
- * meanwhile, and delivered the records, perf's NMI handler does not recognize the PMI. bts_ds_nmi.c
- * does the same for the claimant of BTS.
+ * meanwhile, and delivered the records, perf's NMI handler does not recognize the PMI. The claimant
+ * of BTS claims its late PMIs itself.
  */
 #include <linux/compiler.h>
 #include <linux/init.h>
@@ -29,19 +29,18 @@ struct ds_late_pmi {
 static DEFINE_PER_CPU(struct ds_late_pmi, ds_late_pmi);
 
 /**
- * ds_bts_stop - stop perf's BTS on this CPU
+ * ds_expect_late_pmi - claim the PMI of perf's BTS on this CPU if it arrives late
  *
- * Called with interrupts off, or in an NMI.
+ * Called with interrupts off, or in an NMI, after perf has stopped BTS, and before it resets the
+ * index. One PMI is expected. It may have arrived already, between the stop and this call: then the
+ * next unknown NMI is claimed wrongly, if it comes within a second.
  */
-void ds_bts_stop(void)
+void ds_expect_late_pmi(void)
 {
 	const struct debug_store *ds = ds_store(smp_processor_id());
-	bool requests = ds_bts_has_pmi();
 
-	ds_bts_write(0);
-	/* In an NMI, perf's handler handles the PMI: usually, this NMI is the PMI. */
-	if (!requests || in_nmi() ||
-	    ds_read(ds, DS_BTS, DS_INDEX) < ds_read(ds, DS_BTS, DS_THRESHOLD))
+	/* In an NMI, this is usually the PMI. */
+	if (in_nmi() || ds_read(ds, DS_BTS, DS_INDEX) < ds_read(ds, DS_BTS, DS_THRESHOLD))
 		return;
 
 	this_cpu_write(ds_late_pmi.when, jiffies);

@@ -11,7 +11,7 @@
  *
  * No code but debugctl_cpu_init() writes back a value that it has read from the MSR.
  *
- * The processor clears bits of the MSR by itself: LBR and BTF at a #DB, on some models also TR;
+ * The processor clears bits of the MSR by itself: LBR and BTF at a #DB, perhaps also TR;
  * all bits when a VMX guest exits; most bits when a TDX guest exits. The code that handles these
  * events writes the copy to the MSR again.
  *

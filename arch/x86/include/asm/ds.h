@@ -57,7 +57,7 @@ void *ds_bts_buffer(unsigned int cpu);
 unsigned long ds_area(void);
 
 void ds_bts_write(u64 bits);
-void ds_bts_stop(void);
+void ds_expect_late_pmi(void);
 bool ds_bts_has_pmi(void);
 bool ds_bts_hold(void);
 void ds_bts_release(void);

@@ -185,7 +185,6 @@ lbr_crashes() {
 		lbr_crash $machine protection bts_crash_at 4
 	done
 	lbr_crash 8 task bts_crash_fault 1
-	lbr_crash 8 null 0x0 1
 	lbr_crash arch-8 task bts_crash_fault 1
 	for case in given reborn; do
 		# KASAN keeps freed memory from being used again.

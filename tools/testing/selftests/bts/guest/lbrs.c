@@ -17,8 +17,8 @@ struct format {
 	const char	*name;
 	unsigned int	ctl;		/* the register that enables LBRs */
 	uint64_t	enable;		/* its enable bit */
-	uint64_t	on;		/* if @select is 0: value of @ctl when the recorder is on */
-	unsigned int	select;		/* the register with the filter; 0 if @ctl has it */
+	uint64_t	on;		/* value of @ctl when the recorder is on, if @ctl has the filter */
+	unsigned int	select;		/* the register with the filter; 0 if there is none */
 	unsigned int	from;
 	unsigned int	to;
 	unsigned int	step;
@@ -28,7 +28,12 @@ static const struct format formats[] = {
 	{ "model", MSR_DEBUGCTL, 1, 0, 0x1c8, 0x680, 0x6c0, 1 },
 	{ "arch", 0x14ce, 1, ARCH_KERNEL, 0, 0x1500, 0x1600, 1 },
 	{ "amd", 0xc000010f, 1ul << 6, 0, 0xc000010e, 0xc0010300, 0xc0010301, 2 },
+	/* Bonnell */
+	{ "model", MSR_DEBUGCTL, 1, 0, 0, 0x40, 0x60, 1 },
 };
+
+#define CPU_MODEL_MASK	0x0fff0ff0
+#define BONNELL		0x000106c0	/* family 6, model 28 */
 
 static const struct format *format(void)
 {
@@ -38,6 +43,8 @@ static const struct format *format(void)
 		return &formats[1];
 	if (__get_cpuid(0x80000022, &a, &b, &c, &d) && a & 2)
 		return &formats[2];
+	if (__get_cpuid(1, &a, &b, &c, &d) && (a & CPU_MODEL_MASK) == BONNELL)
+		return &formats[3];
 	return &formats[0];
 }
 
@@ -55,9 +62,9 @@ bool lbr_of_kernel(int cpu)
 {
 	const struct format *f = format();
 
-	if (!f->select)
+	if (f->on)
 		return read_msr(cpu, f->ctl) == f->on;
-	return lbr_enabled(cpu) && read_msr(cpu, f->select) == NO_USER;
+	return lbr_enabled(cpu) && lbr_filtered(cpu);
 }
 
 bool lbr_filtered(int cpu)

@@ -10,7 +10,7 @@
 #  - If the vector of the PMI is masked, the PMI is lost: the local APIC keeps only interrupts that
 #    it has accepted.
 #  - The filter by CPL tests the level after the branch: the manual says so of LBR_SELECT.
-#  - A #DB clears LBR and BTF only: the manual names no other bit.
+#  - A #DB clears LBR and BTF, and not TR: the manual says so.
 #  - FREEZE_LBRS_ON_PMI does not clear TR: the manual says so of Atom only.
 #  - The PMI is not late: the emulator has no pipeline that would delay it.
 
