@@ -154,8 +154,11 @@ walked() {
 	local wrong within=0
 
 	survived "$1" smp=2 "${@:2}" -- crash walk 1
-	# With lockdep, the records may all be of one stay in the kernel.
-	! has_option PROVE_LOCKING || within=1
+	# With lockdep, the records may all be of one stay in the kernel. With the rule before, the
+	# filter leaves out the entries from user mode.
+	if has_option PROVE_LOCKING || [ "$CPL_RULE" = before ]; then
+		within=1
+	fi
 	wrong=$(objdump -d --no-show-raw-insn "$KERNEL_BUILD/vmlinux" "$LAB" |
 		awk -v within=$within -f "$B/ring0/walk.awk" "$CASE_DIR/ktap" -)
 	grep '^#' <<<"$wrong" >"$CASE_DIR/walk"

@@ -23,10 +23,12 @@ errata() {
 	for cpu in Nehalem,x-bts-smi=997 Nehalem,x-bts-damage=97 Penryn,x-bts-wrong-from=on; do
 		name=${cpu#*,x-bts-} name=${name%=*}
 		kind=damaged
-		[ "$name" != wrong-from ] || kind=task
+		if [ "$name" = wrong-from ]; then
+			kind=task
+			strict "files-$name" cpu="$cpu" smp=2 -- files all
+		fi
 		ours "claims-$name" cpu="$cpu" smp=2 pti=off abort=1 -- claims recording
 		ours "offline-$name" cpu="$cpu" smp=2 abort=1 -- offline claim 5
-		strict "files-$name" cpu="$cpu" smp=2 -- files all
 		survived "crash-$name" cpu="$cpu" smp=2 -- crash "$kind" 10
 	done
 }
