@@ -17,7 +17,7 @@ struct format {
 	const char	*name;
 	unsigned int	ctl;		/* the register that enables LBRs */
 	uint64_t	enable;		/* its enable bit */
-	uint64_t	on;		/* value of @ctl when the recorder is on, if @ctl has the filter */
+	uint64_t	on;		/* if @ctl has the filter: its value for the recorder */
 	unsigned int	select;		/* the register with the filter; 0 if there is none */
 	unsigned int	from;
 	unsigned int	to;

@@ -4,8 +4,7 @@
  *
  * Measure the cost of recording and reading a branch of another process in user mode, in
  * instructions for each branch. With singlestep and blockstep, this includes the three instructions
- * that the process itself executes for each branch. call: measure a system call instead, without any
- * trace.
+ * that the process itself executes for each branch. call: measure a system call, without a trace.
  */
 #include <errno.h>
 #include <signal.h>

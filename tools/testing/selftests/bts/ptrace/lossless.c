@@ -88,8 +88,8 @@ static void warm_up(const struct tracee *t)
 }
 
 /*
- * Append the known branches of @got from @*at on to @have, up to the next X86_BTS_LOST record or the
- * end. Set @*at to the record after that. Returns whether it was X86_BTS_LOST.
+ * Append the known branches of @got from @*at on to @have, up to the next X86_BTS_LOST record or
+ * the end. Set @*at to the record after that. Returns whether it was X86_BTS_LOST.
  */
 static bool take_to_mark(const struct trace *got, size_t *at, struct recs *have)
 {
@@ -177,7 +177,8 @@ static void check_losses(pid_t pid, bool lossy)
 
 	if (lossy)
 		ok((status.lost || status.gaps) && !status.overwritten,
-		   "%llu lost and %u gaps, all marked", (unsigned long long)status.lost, status.gaps);
+		   "%llu lost and %u gaps, all marked", (unsigned long long)status.lost,
+		   status.gaps);
 	else
 		ok(!status.lost && !status.gaps && !status.overwritten, "nothing lost");
 }
