@@ -470,7 +470,7 @@ static int run_late(void)
 int main(int argc, char **argv)
 {
 	bool mixed = argc > 3 && !strcmp(argv[3], "mixed");
-	static const u32 sizes[] = { 1, 2, 7, 100, 2560, 2561, 10000 };
+	static const u32 sizes[] = { 1, 2, 7, 100, 2390, 2391, 10000 };
 	size_t goal = argc > 2 ? strtoul(argv[2], NULL, 0) : 200000, i;
 
 	load_lab(argv[1]);

@@ -66,7 +66,7 @@ too_late() {
 	strict too-late cpu="$cpu" -- silicon late
 	traced itself-too-late cpu="$cpu" -- itself 0 late
 	# The reserve of the buffer is just enough for this delay.
-	strict late-171 cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=171" smp=2 -- lossless 60000 65536
+	strict late-340 cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=340" smp=2 -- lossless 60000 65536
 	for delay in 400 4000; do
 		cpu=$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=$delay
 		strict "late-$delay" cpu="$cpu" smp=2 -- lossless 60000 65536 0 late

@@ -284,7 +284,7 @@ static unsigned int pmi_reserve(void)
 {
 	bool more = times_in_log("KernelAddressSanitizer init") || !access("/proc/lockdep", F_OK);
 
-	return more ? 680 : 170;
+	return more ? 680 : 340;
 }
 
 static void check_watched(void)
