@@ -44,8 +44,8 @@ struct ds_layout ds_layout __ro_after_init;
 /**
  * ds_choose_layout - find the sizes that the hardware uses in its Debug Store
  * @ds:		CPUID says that there is a Debug Store
- * @dtes64:	CPUID says that its fields have 64 bits, also in 32-bit mode ("64 Bit Format of the DS
- *		Save Area" in volume 3 of Intel's manual)
+ * @dtes64:	CPUID says that its fields have 64 bits, also in 32-bit mode ("64 Bit Format of the
+ *		DS Save Area" in volume 3 of Intel's manual)
  * @kernel64:	the kernel runs in 64-bit mode
  *
  * Return: the layout; all 0 if the kernel cannot use a Debug Store.

@@ -99,9 +99,10 @@ def open_dump(path):
 def warn_if_recording():
     """Warn if the recorder of the running kernel is on, and not frozen."""
     for tracing in TRACING:
+        files = tracing + "/hw_branches/"
         try:
-            with open(tracing + "/hw_branches/freeze") as freeze:
-                if freeze.read().strip() == "0":
+            with open(files + "enable") as enable, open(files + "freeze") as freeze:
+                if enable.read().strip() != "0" and freeze.read().strip() == "0":
                     warn("the recorder is not frozen, so the branches change while they are read: "
                          "write 1 to " + freeze.name)
                 return

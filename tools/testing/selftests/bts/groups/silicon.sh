@@ -65,9 +65,10 @@ too_late() {
 
 	strict too-late cpu="$cpu" -- silicon late
 	traced itself-too-late cpu="$cpu" -- itself 0 late
-	# The reserve of the buffer is just enough for this delay.
+	# The reserve of the buffer is enough for this delay. Branches that are not recorded count for
+	# the delay, too.
 	strict late-340 cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=340" smp=2 -- lossless 60000 65536
-	for delay in 400 4000; do
+	for delay in 700 4000; do
 		cpu=$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=$delay
 		strict "late-$delay" cpu="$cpu" smp=2 -- lossless 60000 65536 0 late
 		strict "late-small-$delay" cpu="$cpu" smp=2 pti=on -- lossless 60000 4096 10 late
@@ -87,9 +88,10 @@ debug_exceptions() {
 	ours perf-db silicon=db smp=2 -- trcleared
 }
 
-# perf stops its own BTS, and then the PMI comes.
+# perf stops its own BTS, and then the PMI comes. With this delay, many stops come before the PMI.
 perf_late() {
-	ours offline-late silicon=late smp=2 pti=off abort=1 -- offline perf 5
+	ours offline-late cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=1000" smp=2 pti=off abort=1 -- \
+		offline perf 5
 }
 
 # perf leaves FREEZE_LBRS_ON_PMI set after its last event with architectural LBRs.

@@ -9,8 +9,8 @@
 const char *lbr_format(void);
 bool lbr_enabled(int cpu);
 /*
- * Returns whether a CPU's LBRs are enabled with the flight recorder's filter, if they have a filter:
- * the kernel only.
+ * Returns whether a CPU's LBRs are enabled with the flight recorder's filter, if they have a
+ * filter: the kernel only.
  */
 bool lbr_of_kernel(int cpu);
 /* Returns whether a CPU has the recorder's filter. True if the LBRs have no filter register. */

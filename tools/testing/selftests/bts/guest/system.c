@@ -248,7 +248,7 @@ void allow_many_samples(void)
 
 /* When sample_all() was called, in nanoseconds, and the number of interrupts of counters then */
 static uint64_t sampled_since;
-static long sampled_before;
+static long sampled_before[64];
 
 static uint64_t now_ns(void)
 {
@@ -274,14 +274,20 @@ void sample_all(uint64_t event, uint64_t period)
 			give_up("perf_event_open on CPU %d", cpu);
 	}
 	sampled_since = now_ns();
-	sampled_before = interrupts("PMI");
+	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++)
+		sampled_before[cpu] = interrupts_of_cpu("PMI", cpu);
 }
 
-long samples_a_second(void)
+long samples_a_second(int cpu)
 {
-	long us = (now_ns() - sampled_since) / 1000 + 1;
+	long us = (now_ns() - sampled_since) / 1000 + 1, n = 0;
+	int i;
 
-	return (interrupts("PMI") - sampled_before) * 1000000 / us;
+	for (i = 0; i < sysconf(_SC_NPROCESSORS_ONLN); i++) {
+		if (cpu < 0 || i == cpu)
+			n += interrupts_of_cpu("PMI", i) - sampled_before[i];
+	}
+	return n * 1000000 / us;
 }
 
 int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel)
@@ -302,22 +308,37 @@ int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel)
 	return fd < 0 ? -errno : fd;
 }
 
-long interrupts(const char *name)
+/* If @cpu is negative, count the interrupts of all CPUs. */
+static long count_interrupts(const char *name, int cpu)
 {
 	char line[1024], *at, *end;
 	long n = 0, more;
 	FILE *f = fopen("/proc/interrupts", "r");
+	int column;
 
 	while (f && fgets(line, sizeof(line), f)) {
 		at = line + strspn(line, " ");
 		if (strncmp(at, name, strlen(name)) || at[strlen(name)] != ':')
 			continue;
-		for (at += strlen(name) + 1; more = strtol(at, &end, 10), end != at; at = end)
-			n += more;
+		column = 0;
+		for (at += strlen(name) + 1; more = strtol(at, &end, 10), end != at; at = end) {
+			if (cpu < 0 || cpu == column++)
+				n += more;
+		}
 	}
 	if (f)
 		fclose(f);
 	return n;
+}
+
+long interrupts(const char *name)
+{
+	return count_interrupts(name, -1);
+}
+
+long interrupts_of_cpu(const char *name, int cpu)
+{
+	return count_interrupts(name, cpu);
 }
 
 long nmis(void)

@@ -70,10 +70,10 @@ void allow_many_samples(void);
  */
 void sample_all(uint64_t event, uint64_t period);
 /*
- * Returns how many interrupts of counters there were each second, on all CPUs, since sample_all().
- * Interrupts of BTS do not count.
+ * Returns how many interrupts of counters there were each second since sample_all(), on @cpu, or on
+ * all CPUs if it is negative. Interrupts of BTS do not count.
  */
-long samples_a_second(void);
+long samples_a_second(int cpu);
 /*
  * Open an event of perf that samples the LBRs every @period branches. The event counts and records
  * branches of user mode and, if @kernel, of the kernel. Returns a file descriptor, or -errno.
@@ -84,6 +84,8 @@ int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
  * line in /proc/interrupts: "CAL" is function call interrupts.
  */
 long interrupts(const char *name);
+/* The same on @cpu. All CPUs must be online. */
+long interrupts_of_cpu(const char *name, int cpu);
 long nmis(void);
 /* Set the alarm of the real-time clock, which wakes the machine from suspend. */
 void wake_later(void);

@@ -21,6 +21,7 @@
 
 #define BRANCHES	100000UL	/* branches in a round, for events */
 #define STOPS		2000UL		/* branches in a round, for stepping, which is slower */
+#define SAMPLES		1000UL		/* values of which the median is taken */
 #define CALLS		1000UL		/* system calls that are measured together */
 #define ROUNDS		5
 
@@ -141,17 +142,17 @@ static double capture_stops(enum __ptrace_request request)
 /* The median leaves out values with a timer interrupt. */
 static double measure_calls(void)
 {
-	static double values[STOPS];
+	static double values[SAMPLES];
 	uint64_t begin;
 	size_t i, n;
 
-	for (i = 0; i < STOPS; i++) {
+	for (i = 0; i < SAMPLES; i++) {
 		begin = instructions();
 		for (n = 0; n < CALLS; n++)
 			syscall(SYS_getppid);
 		values[i] = (double)(instructions() - begin) / CALLS;
 	}
-	return median(values, STOPS);
+	return median(values, SAMPLES);
 }
 
 int main(int argc, char **argv)

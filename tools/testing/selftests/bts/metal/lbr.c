@@ -95,7 +95,9 @@ TEST(lbr_registers, "LBR: format, registers keep what they may hold and refuse t
 	expect(c & CPUID_PDCM, "no PDCM");
 	expect((rdmsr(MSR_PERF_CAPABILITIES) & 0x3f) == format, "format 0x%x",
 	       rdmsr(MSR_PERF_CAPABILITIES));
-	if (!is_short()) {
+	if (is_short()) {
+		expect(wrmsr_fault(MSR_LBR_SELECT, 0) == VEC_GP, "there is LBR_SELECT");
+	} else {
 		expect_msr(MSR_LBR_SELECT, select, select);
 		expect_msr(MSR_LBR_SELECT, select + 1, select);
 		expect_msr(MSR_LBR_SELECT, 0, 0);

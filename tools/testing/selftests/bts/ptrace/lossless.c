@@ -117,32 +117,37 @@ static bool same(const struct trace *got, const struct recs *want)
 
 /*
  * Compare as same() does, but branches may be missing at each X86_BTS_LOST record. So the branches
- * between two of these records must be in @want, one after the other.
+ * between two of these records must be in @want, one after the other. If branches follow the last
+ * of these records, they must be the last ones of @want. Adds the number of branches to @found.
  */
-static bool same_but_marked(const struct trace *got, const struct recs *want)
+static bool same_but_marked(const struct trace *got, const struct recs *want, size_t *found)
 {
 	size_t at = 0, first = 0;
-	bool marked = false, more = true;
+	bool marked = false, more = true, good = true;
 
-	while (more) {
+	while (more && good) {
 		struct recs have = { };
+		size_t size;
 
 		more = take_to_mark(got, &at, &have);
-		while (marked && first + have.nr <= want->nr &&
-		       memcmp(want->rec + first, have.rec, have.nr * sizeof(*have.rec)))
+		size = have.nr * sizeof(*have.rec);
+		*found += have.nr;
+		if (!more && marked && have.nr && have.nr <= want->nr)
+			first = first + have.nr < want->nr ? want->nr - have.nr : first;
+		while (more && marked && first + have.nr <= want->nr &&
+		       memcmp(want->rec + first, have.rec, size))
 			first++;
-		if (first + have.nr > want->nr ||
-		    memcmp(want->rec + first, have.rec, have.nr * sizeof(*have.rec))) {
-			printf("# %zu branches after a mark are not the generator's\n", have.nr);
-			recs_free(&have);
-			return false;
-		}
+		good = first + have.nr <= want->nr &&
+		       !memcmp(want->rec + first, have.rec, size);
+		if (!good)
+			printf("# %zu branches are not the generator's\n", have.nr);
 		first += have.nr;
+		if (!more && (have.nr || !marked))
+			good &= first == want->nr;
 		recs_free(&have);
 		marked = true;
 	}
-	/* Without a mark at the end, the last branch must be there. */
-	return first == want->nr || trace_count(got, X86_BTS_LOST);
+	return good;
 }
 
 static pid_t suspend_often(void)
@@ -192,15 +197,19 @@ int main(int argc, char **argv)
 	unsigned long cycles = argc > 5 ? strtoul(argv[5], NULL, 0) : 1000000;
 	unsigned int room = bytes / sizeof(struct x86_bts_record);
 	bool lossy = argc > 4 && !strcmp(argv[4], "late");
+	size_t wrong = 0, found = 0;
 	unsigned long round;
-	size_t wrong = 0;
 	pid_t suspender = 0;
 	struct tracee t;
 
-	if (sampled)
+	if (sampled) {
 		sample_all(PERF_COUNT_HW_CPU_CYCLES, cycles);
+		pin_to(0);
+	}
 	known_program(SEED, BLOCKS);
 	t = tracee_new();
+	if (sampled)
+		pin_to(1);
 	warm_up(&t);
 	if (bts_config(t.pid, TRACE | ALLOC | STOP_FULL | SIGNAL, bytes, signal))
 		give_up("PTRACE_BTS_CONFIG");
@@ -212,7 +221,7 @@ int main(int argc, char **argv)
 
 		trace_round(&t, round, signal, room, &got);
 		known_want(SEED + round, PASSES, &want);
-		wrong += !(lossy ? same_but_marked(&got, &want) : same(&got, &want)) ||
+		wrong += !(lossy ? same_but_marked(&got, &want, &found) : same(&got, &want)) ||
 			 trace_leak(&got) >= 0;
 		known += want.nr;
 		recs_free(&want);
@@ -223,11 +232,15 @@ int main(int argc, char **argv)
 	ok(!wrong, "%zu branches through %u bytes in %lu rounds equal the generator's",
 	   known, bytes, round);
 	check_losses(t.pid, lossy);
-	ok(stops && (lossy || stops >= known / (room + 320)), "%zu stops, signal %d", stops, signal);
+	ok(!lossy || found > known / 4, "%zu of them are there", lossy ? found : known);
+	ok(stops && (lossy || stops >= known / (room + 320)), "%zu stops, signal %d", stops,
+	   signal);
 	ok(!early && !late, "%zu before it was full, %zu beyond its reserve", early, late);
-	/* In the emulator, a cycle is a nanosecond. On a busy host, cycles without a sample pass. */
-	ok(!sampled || samples_a_second() > 500000000L / (long)cycles, "%ld samples a second",
-	   samples_a_second());
+	/* In the emulator, a cycle is a nanosecond. On a busy host, some cycles have no sample. */
+	ok(!sampled || samples_a_second(-1) > 500000000L / (long)cycles, "%ld samples a second",
+	   samples_a_second(-1));
+	ok(!sampled || samples_a_second(0) > 125000000L / (long)cycles, "%ld of the tracee's CPU",
+	   samples_a_second(0));
 	tracee_end(&t);
 	return finish();
 }

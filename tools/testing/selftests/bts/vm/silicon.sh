@@ -4,7 +4,7 @@
 # rule is a list of properties of the emulated processor. Group silicon tests all rules. --silicon
 # selects the rule for guests of the patched emulator whose test does not select one.
 #
-# Without a rule, the processor does what is likeliest:
+# Without a rule, the processor does what is likeliest, except that its PMI is never late:
 #  - It requests the PMI with each record at or past the threshold: the manual compares the index
 #    with the threshold, and names no other condition.
 #  - If the vector of the PMI is masked, the PMI is lost: the local APIC keeps only interrupts that
@@ -12,7 +12,6 @@
 #  - The filter by CPL tests the level after the branch: the manual says so of LBR_SELECT.
 #  - A #DB clears LBR and BTF, and not TR: the manual says so.
 #  - FREEZE_LBRS_ON_PMI does not clear TR: the manual says so of Atom only.
-#  - The PMI is not late: the emulator has no pipeline that would delay it.
 
 SILICON_RULE=
 

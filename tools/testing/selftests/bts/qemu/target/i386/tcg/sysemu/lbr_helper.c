@@ -474,10 +474,7 @@ X86MSRResult x86_lbr_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
     case MSR_IA32_PERF_CAPABILITIES:
         return X86_MSR_GP;
     case MSR_LBR_SELECT:
-        if (lbr_is_short(cpu)) {
-            return X86_MSR_UNKNOWN;
-        }
-        if (val & ~lbr_select_valid(cpu)) {
+        if (lbr_is_short(cpu) || val & ~lbr_select_valid(cpu)) {
             return X86_MSR_GP;
         }
         env->lbr.select = val;
