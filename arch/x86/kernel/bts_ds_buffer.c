@@ -53,8 +53,8 @@ bool bts_ds_claimed;
 /*
  * The buffer has room for at least this many records past the threshold: those made until the NMI
  * handler stops recording. Records that do not fit are lost, and a gap is marked. The code up to
- * the handler makes about 80, and several times as many with KASAN or lockdep. The rest is for a
- * PMI that comes late.
+ * the handler makes some, and several times as many with KASAN or lockdep. The rest is for a PMI
+ * that comes late.
  */
 #define BTS_DS_RESERVE \
 	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_PROVE_LOCKING) ? 680 : 340)
