@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# lbrlong (slow): 200 crashes of each of 13 kinds, recorded by last branch records; perf beside the recorder
+# lbrlong (slow): 200 crashes of each of 13 kinds, by last branch records; perf beside the recorder
 # shellcheck shell=bash
 
 # shellcheck source=lbr.sh
