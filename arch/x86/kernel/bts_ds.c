@@ -88,7 +88,6 @@ static void bts_ds_reset(int cpu)
 {
 	struct bts_ds *d = per_cpu_ptr(&bts_ds, cpu);
 
-	/* Do not reset late_pmis: a PMI may still be pending. */
 	WRITE_ONCE(d->state, BTS_DS_OFF);
 	WRITE_ONCE(d->freeze.requested, false);
 	WRITE_ONCE(d->frozen, false);

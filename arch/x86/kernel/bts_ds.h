@@ -25,7 +25,6 @@ enum bts_ds_state {
  * @freeze:	the NMI by which another CPU requests @frozen
  * @circular:	the hardware overwrites the oldest records when the buffer is full
  * @pmi_seen:	bts_ds_last_nmi() has recognized the PMI that the records in the buffer requested
- * @late_pmis:	the number of PMIs that may still arrive for records delivered already
  * @min_records_to_pmi: if @kernel, the threshold is at least this number of records, if the buffer
  *		has room for them
  * @kernel:	branches of the kernel are recorded
@@ -41,7 +40,6 @@ enum bts_ds_state {
  *		a second NMI for the last PMI, see bts_ds_may_be_repeat()
  * @pmi_user:	the NMI of the last bts_ds_pmi() interrupted user mode
  * @long_exits:	how many exit paths in a row had more than BTS_DS_LONG_EXIT records
- * @late_when:	when the buffer was last drained before its PMI had arrived, in jiffies
  * @pmi_ip:	the address that the NMI of the last bts_ds_pmi() interrupted
  * @pmi_when:	when that NMI arrived, in jiffies
  */
@@ -59,11 +57,9 @@ struct bts_ds {
 	bool			pmi_user;
 	u8			long_exits;
 	u32			min_records_to_pmi;
-	u32			late_pmis;
 	u32			repeat_within;
 	u64			bits;
 	struct branch_freeze_nmi freeze;
-	unsigned long		late_when;
 	unsigned long		pmi_ip;
 	unsigned long		pmi_when;
 };

@@ -27,7 +27,6 @@
  */
 
 #include <linux/compiler.h>
-#include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
@@ -156,16 +155,14 @@ static void bts_ds_mark_cleared(const struct bts_ds *d)
  * If the index has reached the threshold, the hardware has requested a PMI. The PMI has arrived,
  * arrives now or later, or never arrives if LVTPC was masked. When this function has reset the
  * index, bts_ds_last_nmi() cannot recognize the PMI any more. So unless the PMI has arrived, this
- * function increments d->late_pmis before the reset, and bts_ds_unknown_nmi() claims a late PMI. If
- * the PMI arrives between the increment and the reset, bts_ds_last_nmi() sets d->pmi_seen, and this
- * function decrements d->late_pmis again.
+ * function calls ds_expect_late_pmi() before the reset. If the PMI arrives between that call and
+ * the reset, bts_ds_last_nmi() sets d->pmi_seen, and this function calls ds_late_pmi_arrived().
  */
 void bts_ds_drain(struct bts_ds *d)
 {
 	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
 	void *index = bts_ds_pos(d, DS_INDEX);
 	bool asked = index >= bts_ds_pos(d, DS_THRESHOLD);
-	u32 late;
 
 	if (d->circular) {
 		bts_ds_drain_circular(d);
@@ -192,19 +189,12 @@ void bts_ds_drain(struct bts_ds *d)
 		WRITE_ONCE(d->pmi_seen, false);
 		return;
 	}
-	WRITE_ONCE(d->late_when, jiffies);
-	/* At most two PMIs can be late: one that is being handled, and one that is latched. */
-	if (READ_ONCE(d->late_pmis) < 2)
-		this_cpu_inc(bts_ds.late_pmis);
-	barrier();
+	ds_expect_late_pmi();
 	ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
 	barrier();
 	if (READ_ONCE(d->pmi_seen)) {
 		WRITE_ONCE(d->pmi_seen, false);
-		/* bts_ds_unknown_nmi() may have decremented late_pmis for another NMI. */
-		late = READ_ONCE(d->late_pmis);
-		if (late)
-			this_cpu_cmpxchg(bts_ds.late_pmis, late, late - 1);
+		ds_late_pmi_arrived();
 	}
 }
 

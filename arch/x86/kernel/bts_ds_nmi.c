@@ -172,8 +172,8 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 
 /*
  * Called for an NMI that no NMI_LOCAL handler claims and for which the chipset reports no reason.
- * It may be a second NMI for the last PMI, the late PMI of records that were delivered already, or
- * the NMI of a freeze.
+ * It may be a second NMI for the last PMI, or the NMI of a freeze. ds_unknown_nmi() claims the late
+ * PMI of records that were delivered already.
  */
 static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -185,12 +185,6 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 		d->repeat_within = 0;
 		return NMI_HANDLED;
 	}
-	if (d->late_pmis && jiffies - READ_ONCE(d->late_when) < HZ) {
-		d->late_pmis--;
-		return NMI_HANDLED;
-	}
-	/* A PMI should not be as late as one second: no late PMI is expected any more. */
-	d->late_pmis = 0;
 
 	return branch_freeze_claims(&d->freeze) ? NMI_HANDLED : NMI_DONE;
 }

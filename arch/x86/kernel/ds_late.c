@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Claim late PMIs of perf's BTS.
+ * Claim late PMIs of BTS.
  *
- * The PMI may arrive some branches after the record that requests it. If perf has stopped BTS
- * meanwhile, and delivered the records, perf's NMI handler does not recognize the PMI. The claimant
- * of BTS claims its late PMIs itself.
+ * The PMI may arrive some branches after the record that requests it. If the owner of BTS has
+ * stopped BTS meanwhile, delivered the records and reset the index, its NMI handler does not
+ * recognize the PMI. Then the PMI is an NMI of unknown origin, which is claimed here.
  */
 #include <linux/compiler.h>
 #include <linux/init.h>
@@ -17,46 +17,74 @@
 #include <asm/nmi.h>
 
 /**
- * struct ds_late_pmi - the PMI of perf's BTS that may arrive late on a CPU
- * @expected:	the PMI was requested, and may not have arrived
- * @when:	when @expected was set, in jiffies
+ * struct ds_late_pmis - the PMIs that may arrive late on a CPU
+ * @nr:		the number of PMIs that were requested, and may not have arrived
+ * @when:	when @nr was last incremented, in jiffies
  */
-struct ds_late_pmi {
-	bool		expected;
+struct ds_late_pmis {
+	u32		nr;
 	unsigned long	when;
 };
 
-static DEFINE_PER_CPU(struct ds_late_pmi, ds_late_pmi);
+static DEFINE_PER_CPU(struct ds_late_pmis, ds_late_pmis);
 
 /**
- * ds_expect_late_pmi - claim the PMI of perf's BTS on this CPU if it arrives late
+ * ds_expect_late_pmi - claim a PMI on this CPU if it arrives late
  *
- * Called with interrupts off, or in an NMI, after perf has stopped BTS, and before it resets the
- * index. One PMI is expected. It may have arrived already, between the stop and this call: then the
- * next unknown NMI is claimed wrongly, if it comes within a second.
+ * Called with interrupts off, or in an NMI, when the hardware has requested a PMI and does not
+ * record any more, and before the index is reset. At most two PMIs can be late: one that is being
+ * handled, and one that is latched.
  */
 void ds_expect_late_pmi(void)
+{
+	this_cpu_write(ds_late_pmis.when, jiffies);
+	if (this_cpu_read(ds_late_pmis.nr) < 2)
+		this_cpu_inc(ds_late_pmis.nr);
+	barrier();
+}
+
+/**
+ * ds_late_pmi_arrived - undo ds_expect_late_pmi(): the owner's NMI handler has recognized the PMI
+ *
+ * An NMI may have decremented the number for another NMI.
+ */
+void ds_late_pmi_arrived(void)
+{
+	u32 nr = this_cpu_read(ds_late_pmis.nr);
+
+	if (nr)
+		this_cpu_cmpxchg(ds_late_pmis.nr, nr, nr - 1);
+}
+
+/**
+ * ds_expect_perf_pmi - call ds_expect_late_pmi() if the PMI of perf's BTS may arrive late
+ *
+ * Called after perf has stopped BTS, and before it resets the index. The PMI may have arrived
+ * already, between the stop and this call: then the next unknown NMI is claimed wrongly, if it
+ * comes within a second.
+ */
+void ds_expect_perf_pmi(void)
 {
 	const struct debug_store *ds = ds_store(smp_processor_id());
 
 	/* In an NMI, this is usually the PMI. */
-	if (in_nmi() || ds_read(ds, DS_BTS, DS_INDEX) < ds_read(ds, DS_BTS, DS_THRESHOLD))
-		return;
-
-	this_cpu_write(ds_late_pmi.when, jiffies);
-	barrier();
-	this_cpu_write(ds_late_pmi.expected, true);
+	if (!in_nmi() && ds_read(ds, DS_BTS, DS_INDEX) >= ds_read(ds, DS_BTS, DS_THRESHOLD))
+		ds_expect_late_pmi();
 }
 
 /* Called for an NMI that no NMI_LOCAL handler claims. A PMI is not as late as one second. */
 static int ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
-	if (!this_cpu_read(ds_late_pmi.expected))
+	if (!this_cpu_read(ds_late_pmis.nr))
 		return NMI_DONE;
 
-	this_cpu_write(ds_late_pmi.expected, false);
+	if (jiffies - this_cpu_read(ds_late_pmis.when) >= HZ) {
+		this_cpu_write(ds_late_pmis.nr, 0);
+		return NMI_DONE;
+	}
+	this_cpu_dec(ds_late_pmis.nr);
 
-	return jiffies - this_cpu_read(ds_late_pmi.when) < HZ ? NMI_HANDLED : NMI_DONE;
+	return NMI_HANDLED;
 }
 
 static int __init ds_late_init(void)

@@ -58,6 +58,8 @@ unsigned long ds_area(void);
 
 void ds_bts_write(u64 bits);
 void ds_expect_late_pmi(void);
+void ds_late_pmi_arrived(void);
+void ds_expect_perf_pmi(void);
 bool ds_bts_has_pmi(void);
 bool ds_bts_hold(void);
 void ds_bts_release(void);
