@@ -241,7 +241,8 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 	 * is recognized as the PMI.
 	 */
 	ours = bts_ds_past_threshold(d) && !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen));
-	d->may_be_repeat = !ours && bts_ds_may_be_repeat(d, regs->ip);
+	/* One NMI must not be taken for two PMIs: all handlers of unknown NMIs are called. */
+	d->may_be_repeat = !ours && !ds_late_pmi_due() && bts_ds_may_be_repeat(d, regs->ip);
 	if (ours)
 		WRITE_ONCE(d->pmi_seen, true);
 	else if (!halted)

@@ -29,6 +29,19 @@ struct ds_late_pmis {
 static DEFINE_PER_CPU(struct ds_late_pmis, ds_late_pmis);
 
 /**
+ * ds_late_pmi_due - tell whether a late PMI may still arrive on this CPU
+ *
+ * A PMI is not as late as one second.
+ *
+ * Return: whether ds_claim_late_pmi() claims the next NMI of unknown origin.
+ */
+bool ds_late_pmi_due(void)
+{
+	return this_cpu_read(ds_late_pmis.nr) &&
+	       jiffies - this_cpu_read(ds_late_pmis.when) < HZ;
+}
+
+/**
  * ds_expect_late_pmi - claim a PMI on this CPU if it arrives late
  *
  * Called with interrupts off, or in an NMI, when the hardware has requested a PMI and does not
@@ -37,6 +50,8 @@ static DEFINE_PER_CPU(struct ds_late_pmis, ds_late_pmis);
  */
 void ds_expect_late_pmi(void)
 {
+	if (!ds_late_pmi_due())
+		this_cpu_write(ds_late_pmis.nr, 0);
 	this_cpu_write(ds_late_pmis.when, jiffies);
 	if (this_cpu_read(ds_late_pmis.nr) < 2)
 		this_cpu_inc(ds_late_pmis.nr);
@@ -59,7 +74,7 @@ void ds_late_pmi_arrived(void)
 /**
  * ds_expect_perf_pmi - call ds_expect_late_pmi() if the PMI of perf's BTS may arrive late
  *
- * Called after perf has stopped BTS, and before it resets the index. The PMI may have arrived
+ * Called when perf has just stopped BTS, and before it resets the index. The PMI may have arrived
  * already, between the stop and this call: then the next unknown NMI is claimed wrongly, if it
  * comes within a second.
  */
@@ -72,19 +87,27 @@ void ds_expect_perf_pmi(void)
 		ds_expect_late_pmi();
 }
 
-/* Called for an NMI that no NMI_LOCAL handler claims. A PMI is not as late as one second. */
-static int ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
+/**
+ * ds_claim_late_pmi - claim an NMI of unknown origin if it may be a late PMI
+ *
+ * Called in the NMI. A unit test calls it, too, with migration disabled.
+ *
+ * Return: whether the NMI is claimed.
+ */
+bool ds_claim_late_pmi(void)
 {
-	if (!this_cpu_read(ds_late_pmis.nr))
-		return NMI_DONE;
+	if (!ds_late_pmi_due())
+		return false;
 
-	if (jiffies - this_cpu_read(ds_late_pmis.when) >= HZ) {
-		this_cpu_write(ds_late_pmis.nr, 0);
-		return NMI_DONE;
-	}
 	this_cpu_dec(ds_late_pmis.nr);
 
-	return NMI_HANDLED;
+	return true;
+}
+
+/* Called for an NMI that no NMI_LOCAL handler claims. */
+static int ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	return ds_claim_late_pmi() ? NMI_HANDLED : NMI_DONE;
 }
 
 static int __init ds_late_init(void)

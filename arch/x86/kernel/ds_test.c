@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of ds.c and ds_store.c, and the module parameter
+ * KUnit tests of ds.c, ds_store.c and ds_late.c, and the module parameter
  * /sys/module/ds_test/parameters/claim for tests in user space. Writing 1 claims BTS and calls
  * mark_cpu() for each possible CPU, writing 2 claims BTS and records on the online CPUs, writing 0
  * unclaims BTS.
  */
 #include <linux/cpufeature.h>
+#include <linux/delay.h>
 #include <linux/jhash.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
@@ -461,6 +462,49 @@ static void test_beside_perf(struct kunit *test)
 	ds_test_unclaim();
 }
 
+/* Claim as many late PMIs as possible. */
+static unsigned int late_pmis(void)
+{
+	unsigned int nr = 0;
+
+	while (ds_claim_late_pmi())
+		nr++;
+
+	return nr;
+}
+
+/* At most two are expected, none of those that have arrived, and none after a second. */
+static void test_late_pmis(struct kunit *test)
+{
+	unsigned int none, two, arrived, old, renewed;
+
+	migrate_disable();
+	late_pmis();
+	none = late_pmis();
+	ds_expect_late_pmi();
+	ds_expect_late_pmi();
+	ds_expect_late_pmi();
+	two = late_pmis();
+	ds_expect_late_pmi();
+	ds_late_pmi_arrived();
+	ds_late_pmi_arrived();
+	arrived = late_pmis();
+	ds_expect_late_pmi();
+	msleep(MSEC_PER_SEC + 100);
+	old = late_pmis();
+	ds_expect_late_pmi();
+	msleep(MSEC_PER_SEC + 100);
+	ds_expect_late_pmi();
+	renewed = late_pmis();
+	migrate_enable();
+
+	KUNIT_EXPECT_EQ(test, none, 0);
+	KUNIT_EXPECT_EQ(test, two, 2);
+	KUNIT_EXPECT_EQ(test, arrived, 0);
+	KUNIT_EXPECT_EQ(test, old, 0);
+	KUNIT_EXPECT_EQ(test, renewed, 1);
+}
+
 static struct kunit_case ds_cases[] = {
 	KUNIT_CASE(test_layout_64),
 	KUNIT_CASE(test_layout_32),
@@ -474,6 +518,7 @@ static struct kunit_case ds_cases[] = {
 	KUNIT_CASE(test_record),
 	KUNIT_CASE(test_hold),
 	KUNIT_CASE(test_beside_perf),
+	KUNIT_CASE_SLOW(test_late_pmis),
 	{},
 };
 

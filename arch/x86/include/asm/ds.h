@@ -60,6 +60,8 @@ void ds_bts_write(u64 bits);
 void ds_expect_late_pmi(void);
 void ds_late_pmi_arrived(void);
 void ds_expect_perf_pmi(void);
+bool ds_late_pmi_due(void);
+bool ds_claim_late_pmi(void);
 bool ds_bts_has_pmi(void);
 bool ds_bts_hold(void);
 void ds_bts_release(void);

@@ -10,6 +10,9 @@
  *				unknown NMI, so that the kernel does not report it;
  *				the caller of this program looks for that report, and
  *				passes "right" for kernels with the bug, too
+ * aux MODULE full right		if the AUX area is full, the kernel must report an unknown
+ *				NMI: perf has handled the PMI, so none is late. The caller
+ *				of this program looks for that report
  * aux MODULE absent right|wrong	intel_bts exists on a Pentium 4, whose BTS it cannot use
  */
 #include <sys/ioctl.h>
@@ -132,6 +135,25 @@ static void foreign(void)
 	close(fd);
 }
 
+/* The PMI has found no room in the AUX area. So perf disables the event, outside the NMI. */
+static void full(void)
+{
+	const struct perf_event_mmap_page *page;
+	struct trace trace;
+	int i;
+
+	pin_to(0);
+	if (trace_open(&trace, AUX_USER, -1, 0))
+		give_up("intel_bts, is page-table isolation on?");
+	for (i = 0; i < AUX_SIZE / 24; i++)
+		leaf();
+	page = trace.ring;
+	ok(page->aux_head >= AUX_SIZE / 2, "of %u bytes, %llu are full", AUX_SIZE,
+	   (unsigned long long)page->aux_head);
+	ok(!hmp("nmi", NULL, 0), "an NMI that is nobody's");
+	trace_close(&trace);
+}
+
 static void absent(void)
 {
 	ok(kind_exists(AUX) != right, "intel_bts is %s", right ? "not there" : "there");
@@ -141,7 +163,7 @@ int main(int argc, char *argv[])
 {
 	if (argc != 4 || (strcmp(argv[3], "right") && strcmp(argv[3], "wrong"))) {
 		fprintf(stderr, "usage: %s MODULE %s right|wrong\n", argv[0],
-			"snapshot|reset|memory|foreign|absent");
+			"snapshot|reset|memory|foreign|full|absent");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -156,6 +178,8 @@ int main(int argc, char *argv[])
 		memory();
 	else if (!strcmp(argv[2], "foreign"))
 		foreign();
+	else if (!strcmp(argv[2], "full"))
+		full();
 	else if (!strcmp(argv[2], "absent"))
 		absent();
 	else

@@ -39,6 +39,14 @@ ds_aux() {
 		aux memory wrong
 	console_says aux-memory-stock 'RIP: 0010:bts_event_start'
 	lab_boot aux-memory kernel=patched config="$CONFIG" pti=off -- aux memory right
+	lab_boot aux-full kernel=patched config="$CONFIG" pti=off expect=splat -- aux full right
+	reported_nmi aux-full
+}
+
+# reported_nmi CASE: the kernel must have reported an unknown NMI, and nothing else.
+reported_nmi() {
+	nothing_else "$1" 'Uhhuh. NMI received|Dazed and confused'
+	console_says "$1" 'Uhhuh. NMI received'
 }
 
 ds_claims() {
@@ -50,8 +58,7 @@ ds_claims() {
 	# The program sends an NMI by the emulator's monitor. No driver may claim this NMI, so the
 	# kernel must print 'Uhhuh'.
 	ours foreign-nmi smp=1 expect=splat -- claims pmi
-	nothing_else foreign-nmi 'Uhhuh. NMI received|Dazed and confused'
-	console_says foreign-nmi 'Uhhuh. NMI received'
+	reported_nmi foreign-nmi
 }
 
 ds_offline() {
