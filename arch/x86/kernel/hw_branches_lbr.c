@@ -13,8 +13,9 @@
  * hw_branches_lbr_take() starts recording again.
  *
  * hw_branches_lbr_owned, hw_branches_lbr_cpus and hw_branches_lbr_ended tell which CPUs have to
- * record. hw_branches_lbr_update_all() applies a change of these variables on all CPUs that are
- * online. hw_branches_lbr_update_cpu() is also called on a CPU that comes online or goes offline.
+ * record. hw_branches_lbr_update() applies a change of these variables on the CPUs that it concerns,
+ * if they are online. hw_branches_lbr_update_cpu() is also called on a CPU that comes online or goes
+ * offline.
  * hw_branches_lbr_records is true on the CPUs that record. The recorder has enabled their LBRs,
  * except in two cases:
  *
@@ -124,7 +125,8 @@ static void hw_branches_lbr_update_cpu(void *unused)
 	}
 }
 
-static void hw_branches_lbr_update_all(void)
+/* Call hw_branches_lbr_update_cpu() on those of @cpus that are online. */
+static void hw_branches_lbr_update(const struct cpumask *cpus)
 {
 	/*
 	 * A CPU that is just coming online either gets the IPI, or reads the new values in
@@ -132,13 +134,13 @@ static void hw_branches_lbr_update_all(void)
 	 * Also pairs with smp_mb() in hw_branches_lbr_shutdown(), see there.
 	 */
 	smp_mb();
-	on_each_cpu(hw_branches_lbr_update_cpu, NULL, 1);
+	on_each_cpu_mask(cpus, hw_branches_lbr_update_cpu, NULL, true);
 }
 
 static void hw_branches_lbr_yield(void)
 {
 	WRITE_ONCE(hw_branches_lbr_owned, false);
-	hw_branches_lbr_update_all();
+	hw_branches_lbr_update(&hw_branches_lbr_cpus);
 	WRITE_ONCE(arch_hw_branches_is_given_up, true);
 }
 
@@ -146,7 +148,7 @@ static void hw_branches_lbr_take(void)
 {
 	WRITE_ONCE(arch_hw_branches_is_given_up, false);
 	WRITE_ONCE(hw_branches_lbr_owned, true);
-	hw_branches_lbr_update_all();
+	hw_branches_lbr_update(&hw_branches_lbr_cpus);
 }
 
 static const struct debugctl_yielder hw_branches_lbr_yielder = {
@@ -206,7 +208,7 @@ static int hw_branches_lbr_start(int cpu)
 		static_branch_enable(&hw_branches_lbr_used);
 	}
 	cpumask_set_cpu(cpu, &hw_branches_lbr_cpus);
-	hw_branches_lbr_update_all();
+	hw_branches_lbr_update(cpumask_of(cpu));
 
 	return 0;
 }
@@ -219,7 +221,7 @@ static void hw_branches_lbr_stop(const struct cpumask *cpus)
 		return;
 
 	cpumask_andnot(&hw_branches_lbr_cpus, &hw_branches_lbr_cpus, cpus);
-	hw_branches_lbr_update_all();
+	hw_branches_lbr_update(cpus);
 	if (cpumask_empty(&hw_branches_lbr_cpus)) {
 		static_branch_disable(&hw_branches_lbr_used);
 		debugctl_release_yielding();
@@ -273,12 +275,12 @@ static void hw_branches_lbr_shutdown(void *unused)
 	WRITE_ONCE(hw_branches_lbr_ended, true);
 	/*
 	 * hw_branches_lbr_start() sets a bit in hw_branches_lbr_cpus before the barrier of
-	 * hw_branches_lbr_update_all(). So either the test below reads this bit, or
+	 * hw_branches_lbr_update(). So either the test below reads this bit, or
 	 * hw_branches_lbr_update_cpu() reads that hw_branches_lbr_ended is true.
 	 */
 	smp_mb();
 	if (!cpumask_empty(&hw_branches_lbr_cpus))
-		hw_branches_lbr_update_all();
+		hw_branches_lbr_update(&hw_branches_lbr_cpus);
 }
 
 static const struct syscore_ops hw_branches_lbr_syscore_ops = {
