@@ -10,6 +10,7 @@
 #include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/hw_branches.h>
+#include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -45,6 +46,31 @@
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_readable);
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_context);
 
+/* See hw_branches_bts_use_memory(). */
+static DEFINE_PER_CPU(u32 *, hw_branches_bts_note);
+
+/**
+ * hw_branches_bts_use_memory - note in this memory whether the recorder uses BTS
+ * @cpu: any possible CPU
+ * @note: the memory, which is kept over a reboot; it is 1 while the recorder uses BTS of this CPU,
+ *	  and 0 otherwise
+ *
+ * Called at boot, before the recorder starts.
+ */
+void __init hw_branches_bts_use_memory(unsigned int cpu, u32 *note)
+{
+	*note = 0;
+	per_cpu(hw_branches_bts_note, cpu) = note;
+}
+
+static void hw_branches_bts_write_note(unsigned int cpu, u32 used)
+{
+	u32 *note = per_cpu(hw_branches_bts_note, cpu);
+
+	if (note)
+		WRITE_ONCE(*note, used);
+}
+
 /*
  * Return the largest number of branches that bts_flight_last() copies: those in the ring, one mark
  * for missing branches, and those in the hardware's buffer. With fields of 64 bits, the buffer
@@ -68,6 +94,7 @@ static int hw_branches_bts_start(int cpu)
 	if (err)
 		return err;
 
+	hw_branches_bts_write_note(cpu, 1);
 	per_cpu(hw_branches_context, cpu) = ctx;
 	/* Pairs with hw_branches_bts_last(). */
 	smp_store_release(per_cpu_ptr(&hw_branches_readable, cpu), ctx);
@@ -86,8 +113,10 @@ static void hw_branches_bts_stop(const struct cpumask *cpus)
 		WRITE_ONCE(per_cpu(hw_branches_readable, cpu), NULL);
 	/* Readers without hw_branches_mutex have preemption off: wait until they have finished. */
 	synchronize_rcu();
-	for_each_cpu(cpu, cpus)
+	for_each_cpu(cpu, cpus) {
+		hw_branches_bts_write_note(cpu, 0);
 		bts_destroy(per_cpu(hw_branches_context, cpu));
+	}
 }
 
 static int hw_branches_bts_copy(int cpu, struct hw_branch *out, u32 n)

@@ -24,14 +24,17 @@
 
 #include "bts_ds_boot.h"
 #include "hw_branches_lbr.h"
+#include "hw_branches_source.h"
 
 /**
  * struct hw_branches_boot_slot - the memory of a CPU that is kept over a reboot
  * @lbr:	the last branch records of the CPU
+ * @uses_bts:	1 if the recorder used BTS of this CPU
  * @bts:	the Debug Store of the CPU
  */
 struct hw_branches_boot_slot {
 	struct hw_branches_lbr_saved	lbr __aligned(PAGE_SIZE);
+	u32				uses_bts;
 	struct bts_ds_boot		bts;
 };
 
@@ -50,6 +53,7 @@ void __init arch_hw_branches_boot_use(unsigned int cpu, void *memory)
 	struct hw_branches_boot_slot *slot = memory;
 
 	hw_branches_lbr_use_memory(cpu, &slot->lbr);
+	hw_branches_bts_use_memory(cpu, &slot->uses_bts);
 	bts_ds_boot_use(cpu, &slot->bts);
 }
 
@@ -66,8 +70,8 @@ void arch_hw_branches_boot_erase(void *memory)
 }
 
 /*
- * If LBRs were saved, the source of the recorder was LBR. Then the branches in the Debug Store may
- * be those of another user of the Debug Store, for example of a traced task.
+ * If the recorder did not use BTS, the branches in the Debug Store are those of another user of
+ * the Debug Store, for example of a traced task.
  */
 u32 arch_hw_branches_boot_read(const void *memory, struct hw_branch *out, const char **source)
 {
@@ -75,6 +79,8 @@ u32 arch_hw_branches_boot_read(const void *memory, struct hw_branch *out, const 
 	u32 got = hw_branches_lbr_read(&slot->lbr, 0, out, HW_BRANCHES_LBR_MAX);
 
 	*source = got ? "lbr" : "bts";
+	if (!got && slot->uses_bts == 1)
+		got = bts_ds_boot_read(&slot->bts, out);
 
-	return got ?: bts_ds_boot_read(&slot->bts, out);
+	return got;
 }

@@ -45,4 +45,6 @@ struct hw_branches_source {
 
 extern const struct hw_branches_source hw_branches_lbr;
 
+void hw_branches_bts_use_memory(unsigned int cpu, u32 *note);
+
 #endif /* _X86_KERNEL_HW_BRANCHES_SOURCE_H */

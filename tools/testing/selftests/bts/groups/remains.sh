@@ -143,6 +143,7 @@ remains_reboot() {
 	boot_and_reboot triple before="$LAB" -- remains triple bts
 	WATCHDOG="-device i6300esb" boot_and_reboot watchdog -- remains watchdog bts
 	boot_and_reboot reset-lbr -- remains reset lbr
+	boot_and_reboot others-lbr -- remains others lbr
 	boot_and_reboot reboot -- remains reboot bts
 	for what in head body records data module end moved; do
 		boot_and_reboot "scribbled-$what" before="$LAB" -- remains $what scribble

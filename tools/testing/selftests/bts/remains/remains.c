@@ -12,6 +12,7 @@
  *   remains MODULE triple bts	the same, by a triple fault
  *   remains watchdog bts	the same, by a watchdog
  *   remains reset lbr		reset the machine; the next boot must find no branches
+ *   remains others lbr		the same, while BTS traces a task
  *   remains reboot SOURCE	the same, after an orderly reboot
  *   remains MODULE head|body|records|data|module|end|moved scribble
  *				write to reserved memory
@@ -372,9 +373,28 @@ static int scribbled(const char *module, const char *how)
 	return 1;
 }
 
+static void calls(unsigned long unused)
+{
+	for (;;)
+		syscall(SYS_getppid, unused);
+}
+
+/* Trace a task that calls the kernel, and the kernel with it. */
+static void trace_task(void)
+{
+	struct tracee t = tracee_new();
+
+	if (bts_config(t.pid, TRACE | KERNEL | ALLOC, RECORDS(4096), 0) < 0)
+		give_up("PTRACE_BTS_CONFIG");
+	tracee_begin(&t, calls, 0);
+	ptrace(PTRACE_CONT, t.pid, 0, 0);
+	usleep(100000);
+}
+
 /*
  * Only a freeze copies LBRs to the reserved memory, and a boot reads no LBRs but those. An orderly
- * reboot discards branches of each source. So the next boot must find none.
+ * reboot discards branches of each source. A boot does not read BTS if the recorder did not use it.
+ * So the next boot must find none.
  */
 static int forgotten(const char *how, const char *source)
 {
@@ -387,7 +407,9 @@ static int forgotten(const char *how, const char *source)
 	must_set("enable", source);
 	usleep(20000);
 	fflush(stdout);
-	if (!strcmp(how, "reset"))
+	if (!strcmp(how, "others"))
+		trace_task();
+	if (strcmp(how, "reboot"))
 		reboot_at_once();
 	reboot(RB_AUTOBOOT);
 	return 1;
