@@ -107,8 +107,11 @@ sampled() {
 		strict "sampled${rule//[,=]/-}" cpu="$CPU,x-pmu-counts=on$rule" smp=2 mem=1024 -- \
 			silicon sampled
 	done
-	strict together cpu="$CPU,x-pmu-counts=on" smp=2 mem=1024 append=nmi_watchdog=1 -- \
-		silicon together
+	strict together cpu="$CPU,x-pmu-counts=on" smp=2 mem=1024 \
+		append="nmi_watchdog=1 sysctl.kernel.watchdog_thresh=1" -- silicon together
+	# The NMI of a counter may come before the late PMI of BTS.
+	strict late-sampled silicon=late cpu="$CPU,x-pmu-counts=on" smp=2 icount=1 -- \
+		lossless 60000 240 0 sampled 20011
 	strict lossless-sampled cpu="$CPU,x-pmu-counts=on" smp=2 icount=1 -- \
 		lossless 100000 4096 0 sampled 20011
 }
