@@ -9,6 +9,7 @@
 
 #include <linux/atomic.h>
 #include <linux/cleanup.h>
+#include <linux/compiler.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -44,12 +45,12 @@ void notrace hw_branches_lbr_save_now(struct pt_regs *regs)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 
-	c->exception = NULL;
-	barrier();
+	/* Pairs with hw_branches_lbr_find_exception(), which may be called in an NMI. */
+	WRITE_ONCE(c->exception, NULL);
+	smp_wmb();
 	hw_branches_lbr_save(&c->before_exception);
-	c->task = current;
-	barrier();
-	c->exception = regs;
+	WRITE_ONCE(c->task, current);
+	smp_store_release(&c->exception, regs);
 	hw_branches_lbr_resume();
 }
 
@@ -58,27 +59,61 @@ void notrace hw_branches_lbr_save_now(struct pt_regs *regs)
  * @regs: the registers of the interrupted code
  *
  * An exception with a fixup is rarely fatal, so the branches before it need not be saved.
+ *
+ * Return: whether the branches were saved.
  */
-void notrace hw_branches_lbr_save_unless_fixup(struct pt_regs *regs)
+bool notrace hw_branches_lbr_save_unless_fixup(struct pt_regs *regs)
 {
-	if (search_exception_tables(regs->ip))
+	if (search_exception_tables(regs->ip)) {
 		hw_branches_lbr_resume();
-	else
-		hw_branches_lbr_save_now(regs);
+		return false;
+	}
+	hw_branches_lbr_save_now(regs);
+
+	return true;
 }
 
 /**
  * hw_branches_lbr_drop_saved - drop the saved branches of an exception that was not fatal
  * @regs: the registers of the interrupted code
  *
- * If the task has migrated since the exception, the CPU of the exception may keep the saved
- * branches until a freeze, or until another exception without a fixup. If this task runs there
- * again at the freeze, the freeze keeps these old branches instead of the newest ones.
+ * The task may have migrated since the exception.
  */
 void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
 {
-	if (this_cpu_read(hw_branches_lbr_cpu.exception) == regs)
-		this_cpu_write(hw_branches_lbr_cpu.exception, NULL);
+	int cpu;
+
+	if (this_cpu_cmpxchg(hw_branches_lbr_cpu.exception, regs, NULL) == regs)
+		return;
+	for_each_possible_cpu(cpu)
+		cmpxchg(per_cpu_ptr(&hw_branches_lbr_cpu.exception, cpu), regs, NULL);
+}
+
+/*
+ * If the current task is handling an exception at whose entry the branches were saved, copy these
+ * branches to @out. The task may have migrated since, so look for them on all CPUs. Return whether
+ * they were found. The CPU that has saved them may handle another exception, or be frozen,
+ * meanwhile. Then the copy is not valid.
+ */
+static bool notrace hw_branches_lbr_find_exception(struct hw_branches_lbr_saved *out)
+{
+	const struct hw_branches_lbr_cpu *c;
+	const struct pt_regs *regs;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
+		/* Pairs with hw_branches_lbr_save_now(), also smp_rmb(). */
+		regs = smp_load_acquire(&c->exception);
+		if (!regs || READ_ONCE(c->task) != current)
+			continue;
+		data_race(*out = c->before_exception);
+		smp_rmb();
+		if (READ_ONCE(c->exception) == regs)
+			return true;
+	}
+
+	return false;
 }
 
 /*
@@ -86,8 +121,8 @@ void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
  */
 
 /*
- * Stop recording on this CPU for a freeze. Fill @kept from @before_exception if @exception has
- * interrupted the current task, otherwise from the LBR registers. If the recorder does not use the
+ * Stop recording on this CPU for a freeze. Fill @kept with the branches before the exception that
+ * the current task is handling, otherwise from the LBR registers. If the recorder does not use the
  * LBRs of this CPU, leave @kept empty.
  */
 static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
@@ -95,12 +130,10 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 	c->kept->nr = 0;
 	if (this_cpu_read(hw_branches_lbr_records)) {
 		hw_branches_lbr_enable(false);
-		if (c->exception && c->task == current)
-			*c->kept = c->before_exception;
-		else
+		if (!hw_branches_lbr_find_exception(c->kept))
 			hw_branches_lbr_save(c->kept);
 	}
-	c->exception = NULL;
+	WRITE_ONCE(c->exception, NULL);
 	branch_note_freeze(&hw_branches_lbr_cpu.frozen_by, &hw_branches_lbr_freezing);
 	/* Pairs with hw_branches_lbr_frozen(). */
 	smp_store_release(&c->saved, true);

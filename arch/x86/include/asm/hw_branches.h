@@ -52,7 +52,7 @@ extern struct hw_branches_lbr_ctl hw_branches_lbr_ctl;
 
 void hw_branches_lbr_resume(void);
 void hw_branches_lbr_save_now(struct pt_regs *regs);
-void hw_branches_lbr_save_unless_fixup(struct pt_regs *regs);
+bool hw_branches_lbr_save_unless_fixup(struct pt_regs *regs);
 void hw_branches_lbr_drop_saved(struct pt_regs *regs);
 bool hw_branches_lbr_guest_enter(void);
 void hw_branches_lbr_guest_exit(void);
@@ -134,12 +134,12 @@ static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigne
  * Save the LBRs, unless the exception has a fixup. In both cases, resume recording, unless this CPU
  * is frozen. Called before interrupts are enabled. @stopped is the return value of
  * hw_branches_exception_hold() or hw_branches_fault_hold(). If it is false, this does nothing.
+ * Return whether the LBRs were saved.
  */
 static __always_inline
-void hw_branches_exception_save_unless_fixup(struct pt_regs *regs, bool stopped)
+bool hw_branches_exception_save_unless_fixup(struct pt_regs *regs, bool stopped)
 {
-	if (stopped)
-		hw_branches_lbr_save_unless_fixup(regs);
+	return stopped && hw_branches_lbr_save_unless_fixup(regs);
 }
 
 /* hw_branches_exception_save_unless_fixup() for an exception that never has a fixup */
@@ -160,10 +160,13 @@ static __always_inline void hw_branches_exception_release(bool *stopped)
 	*stopped = false;
 }
 
-/* The handler has returned, so the exception was not fatal: drop the saved LBRs. */
-static __always_inline void hw_branches_exception_end(struct pt_regs *regs)
+/*
+ * The handler has returned, so the exception was not fatal: drop the saved LBRs. @saved is the
+ * return value of hw_branches_exception_save_unless_fixup().
+ */
+static __always_inline void hw_branches_exception_end(struct pt_regs *regs, bool saved)
 {
-	if (static_branch_unlikely(&hw_branches_lbr_used))
+	if (saved)
 		hw_branches_lbr_drop_saved(regs);
 }
 
@@ -213,10 +216,10 @@ static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigne
 }
 
 static __always_inline
-void hw_branches_exception_save_unless_fixup(struct pt_regs *regs, bool stopped) { }
+bool hw_branches_exception_save_unless_fixup(struct pt_regs *regs, bool stopped) { return false; }
 static __always_inline void hw_branches_exception_save(struct pt_regs *regs, bool stopped) { }
 static __always_inline void hw_branches_exception_release(bool *stopped) { }
-static __always_inline void hw_branches_exception_end(struct pt_regs *regs) { }
+static __always_inline void hw_branches_exception_end(struct pt_regs *regs, bool saved) { }
 static __always_inline bool hw_branches_nmi_hold(void) { return false; }
 static __always_inline void hw_branches_nmi_release(bool stopped) { }
 static __always_inline bool hw_branches_guest_enter(void) { return false; }

@@ -373,6 +373,12 @@ static noinline void bts_crash_panic(void)
 	panic("as asked for by a test");
 }
 
+static void do_passed(void)
+{
+	bts_crash_passed();
+	bts_crash_panic();
+}
+
 static noinline void bts_crash_nmi_panic(void)
 {
 	bts_crash_work(5);
@@ -662,6 +668,8 @@ static const struct {
 	{ "null", do_null },
 	{ "error", do_error },
 	{ "protection", do_protection },
+	{ "moved", bts_crash_moved },
+	{ "passed", do_passed },
 	{ "kernel", do_kernel },
 	{ "fixup", do_fixup },
 	{ "victim", do_victim },

@@ -32,6 +32,13 @@ void bts_crash_soft_lockup(void);
 void bts_crash_hard_lockup(void);
 void bts_crash_stuck(void);
 
+/*
+ * Raise #GP on another CPU than CPU 0, and migrate to CPU 0 in its handler. bts_crash_moved()
+ * crashes there. bts_crash_passed() returns.
+ */
+void bts_crash_moved(void);
+void bts_crash_passed(void);
+
 /* Returns whether BTS of this CPU is on. */
 static inline bool records(void)
 {

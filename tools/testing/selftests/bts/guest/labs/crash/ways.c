@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Crashes at a lock, in a recursion, after a longjmp() and by a wrong call; and lockups. */
+/*
+ * Crashes at a lock, in a recursion, after a longjmp(), by a wrong call and after a migration; and
+ * lockups.
+ */
 #include <linux/compiler.h>
+#include <linux/cpumask.h>
 #include <linux/irqflags.h>
+#include <linux/kdebug.h>
 #include <linux/moduleparam.h>
+#include <linux/notifier.h>
 #include <linux/objtool.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 
 #include <asm/nospec-branch.h>
@@ -76,6 +84,54 @@ noinline void bts_crash_longjmp(void)
 
 STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
 #endif
+
+static bool passes;
+
+/*
+ * Called in the handler of #GP, which has enabled interrupts. Leave the RCU critical section of the
+ * notifiers, as the task must not migrate in it: nothing unregisters this notifier meanwhile.
+ */
+static int bts_crash_migrate(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct die_args *args = data;
+
+	if (event != DIE_GPF)
+		return NOTIFY_DONE;
+
+	rcu_read_unlock();
+	set_cpus_allowed_ptr(current, cpumask_of(0));
+	rcu_read_lock();
+	if (!passes)
+		return NOTIFY_DONE;
+	/* Skip the instruction of bts_crash_raise(). */
+	args->regs->ip += 2;
+
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block migrate_notifier = { .notifier_call = bts_crash_migrate };
+
+/* Write to an address that is not canonical. The instruction has two bytes. */
+static noinline void bts_crash_raise(void)
+{
+	asm volatile("movl %%eax, (%%" _ASM_CX ")" : : "c" (BIT(BITS_PER_LONG - 2)) : "memory");
+}
+
+void bts_crash_moved(void)
+{
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_any_but(cpu_online_mask, 0)));
+	if (register_die_notifier(&migrate_notifier))
+		return;
+	bts_crash_work(5);
+	bts_crash_raise();
+	unregister_die_notifier(&migrate_notifier);
+}
+
+void bts_crash_passed(void)
+{
+	passes = true;
+	bts_crash_moved();
+}
 
 /*
  * Spin while this CPU records by BTS, at most half a minute: the report of the lockup freezes the
