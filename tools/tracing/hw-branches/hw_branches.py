@@ -49,6 +49,12 @@ MOST_IN_RING = 1 << 24
 
 LINKER = re.compile(r"__.*_(start|end)$")
 
+# Symbols at the end of the kernel's text, of its init text, and of its image
+END = re.compile(r"(_etext|_einittext|_end|__init_scratch_end)$")
+
+# The name of the kernel's file: distributions append the version.
+VMLINUX = re.compile(r"vmlinux([-_.].*)?$")
+
 # Where tracefs is mounted
 TRACING = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 
@@ -269,17 +275,38 @@ class Names:
         self.symbols = []
         self.shift = int(info.get("KERNELOFFSET", "0"), 16)
         for file in files:
-            name = re.sub(r"\.ko(\.debug)?$", "", os.path.basename(file))
-            self.files[name.replace("-", "_")] = file
+            self.files[self.name_of(file)] = file
         self.has_debug = "vmlinux" in self.files
         if self.has_debug:
-            program.load_debug_info([self.files["vmlinux"]])
-            self.find_modules()
+            self.read_debug_info()
+        elif files:
+            warn("-d without vmlinux is ignored: %s" % ", ".join(files))
         if path:
             self.read_map(path, info)
         # If an address has several symbols, print a function, not a symbol of the linker script.
-        self.symbols.sort(key=lambda symbol: (symbol[0], not LINKER.match(symbol[1]), symbol[1]))
+        # An empty name comes first: it says that the functions before this address end there.
+        self.symbols.sort(key=lambda symbol: (symbol[0], symbol[1] != "",
+                                              not LINKER.match(symbol[1]), symbol[1]))
         self.addresses = [symbol[0] for symbol in self.symbols]
+
+    @staticmethod
+    def name_of(file):
+        """Return the name of the module that has this file, or vmlinux."""
+        base = os.path.basename(file)
+        if VMLINUX.match(base):
+            return "vmlinux"
+        return re.sub(r"\.ko(\.debug)?$", "", base).replace("-", "_")
+
+    def read_debug_info(self):
+        try:
+            self.program.load_debug_info([self.files["vmlinux"]])
+        except Exception as error:
+            sys.exit("hw_branches.py: %s: %s" % (self.files["vmlinux"], error))
+        self.find_modules()
+        loaded = {name for _, _, name in self.modules}
+        for name in sorted(self.files.keys() - loaded - {"vmlinux"}):
+            warn("-d %s is ignored: the kernel's list of modules has no %s" %
+                 (self.files[name], name))
 
     def find_modules(self):
         try:
@@ -296,18 +323,24 @@ class Names:
     def add_module(self, module):
         text = module.mem[0]
         base = text.base.value_()
+        end = base + text.size.value_()
         name = module.name.string_().decode(errors="replace")
-        self.modules.append((base, base + text.size.value_(), name))
+        self.modules.append((base, end, name))
+        # Otherwise the last function before the module, or in it, would name addresses after it.
+        self.symbols += [(base, ""), (end, "")]
         if name in self.files:
             self.read_module(name, base)
 
     def read_module(self, name, base):
-        """Read the functions of a module, whose text begins at base."""
-        out = run(["objdump", "-t", self.files[name]], "")
+        """Read the functions of a module, whose section .text begins at base."""
+        out = run(["objdump", "-h", "-t", self.files[name]], "")
         for at, function in re.findall(r"^([0-9a-f]+) .* \.text\t\S+ (?:\.hidden )?(\S+)$", out,
                                        re.M):
             if function != ".text":
                 self.symbols.append((base + int(at, 16), function + " [" + name + "]"))
+        # Other sections follow, whose functions are not read.
+        for size in re.findall(r"^ *[0-9]+ \.text +([0-9a-f]+) ", out, re.M):
+            self.symbols.append((base + int(size, 16), ""))
 
     def read_map(self, path, info):
         moved = 0
@@ -315,10 +348,11 @@ class Names:
         with open(path) as lines:
             for line in lines:
                 field = line.split()
-                if len(field) < 3:
+                # Leave out offsets of per-CPU variables.
+                if len(field) < 3 or is_user(int(field[0], 16)):
                     continue
                 name = field[2] + (" " + field[3] if len(field) > 3 else "")
-                found.append((int(field[0], 16), name))
+                found.append((int(field[0], 16), "" if END.match(name) else name))
                 if name == "_stext" and "SYMBOL(_stext)" in info:
                     moved = int(info["SYMBOL(_stext)"], 16) - int(field[0], 16)
         self.symbols += [(at + moved, name) for at, name in found]
@@ -346,6 +380,7 @@ class Names:
                     self.lines[address] = line.split(" ")[0]
 
     def symbol(self, address):
+        """Return the function, the offset in it, and the module; None if they are not known."""
         if self.has_debug:
             try:
                 symbol = self.program.symbol(address)
@@ -353,18 +388,20 @@ class Names:
             except LookupError:
                 pass
         at = bisect.bisect_right(self.addresses, address)
-        if not at or at == len(self.symbols):
+        # Where the last symbol ends is not known.
+        if not at or at == len(self.symbols) or not self.symbols[at - 1][1]:
             return None
         name, _, module = self.symbols[at - 1][1].partition(" ")
         return name, address - self.symbols[at - 1][0], module.strip("[]") or "vmlinux"
 
     def name(self, address):
-        symbol = None if is_user(address) else self.symbol(address)
-        if not symbol:
+        if is_user(address):
             return "%#x" % address
-        text = "%s+%#x" % symbol[:2]
-        if symbol[2] != "vmlinux":
-            text += " [%s]" % symbol[2]
+        symbol = self.symbol(address)
+        text = "%s+%#x" % symbol[:2] if symbol else "%#x" % address
+        module = symbol[2] if symbol else self.module_of(address)[0]
+        if module != "vmlinux":
+            text += " [%s]" % module
         if address in self.lines:
             text += " (%s)" % self.lines[address]
         return text

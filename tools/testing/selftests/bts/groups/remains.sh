@@ -102,8 +102,9 @@ dumped_ring() {
 	else
 		fail "ring.joined" "$found (see $CASE_DIR/drgn-ring)"
 	fi
-	# Other ways to join them, without a dump
+	# Other ways to join them, and the names of addresses, without a dump
 	reads_dump reader 0 /usr/bin/python3 "$B/remains/reader.py" "$(dirname "$READER")"
+	reads_dump names 0 /usr/bin/python3 "$B/remains/names.py" "$(dirname "$READER")"
 	rm -f "$CASE_DIR"/dump.*
 }
 
