@@ -119,12 +119,23 @@ static struct found count(char *text)
 	return f;
 }
 
-static char *output_of(char *const argv[])
+static void print_comment(const char *text)
+{
+	while (*text) {
+		int len = strcspn(text, "\n");
+
+		printf("# %.*s\n", len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+/* Run a command. Returns its output, with its error messages, and whether it has succeeded. */
+static char *output_of(char *const argv[], bool *success)
 {
 	size_t size = 0, room = 1 << 20;
 	char *text = calloc(1, room);
+	int ends[2], status;
 	ssize_t n;
-	int ends[2];
 
 	if (!text || pipe(ends))
 		give_up("pipe");
@@ -138,28 +149,36 @@ static char *output_of(char *const argv[])
 	while ((n = read(ends[0], text + size, room - size - 1)) > 0)
 		size += n;
 	close(ends[0]);
-	wait(NULL);
+	if (wait(&status) < 0)
+		give_up("wait");
+	*success = WIFEXITED(status) && !WEXITSTATUS(status);
+	if (!*success) {
+		printf("# %s: status %#x\n", argv[0], status);
+		print_comment(text);
+	}
 	return text;
 }
 
 static void read_live(char *const argv[], const char *source, int least)
 {
 	struct found f;
+	bool success;
 	char *text;
 	int i;
 
-	text = output_of(argv);
-	ok(!strstr(text, "not frozen"), "%s: no warning while the recorder is off", source);
+	text = output_of(argv, &success);
+	ok(success && !text[0], "%s: no output while the recorder is off", source);
 	free(text);
 	must_set("enable", source);
 	for (i = 0; i < 1000; i++)
 		syscall(SYS_getppid);
-	text = output_of(argv);
-	ok(strstr(text, "the recorder is not frozen"), "%s: a warning before the freeze", source);
+	text = output_of(argv, &success);
+	ok(success && strstr(text, "the recorder is not frozen"), "%s: a warning before the freeze",
+	   source);
 	free(text);
 	must_set("freeze", "1");
-	text = output_of(argv);
-	ok(!strstr(text, "not frozen"), "%s: no warning after the freeze", source);
+	text = output_of(argv, &success);
+	ok(success && !strstr(text, "not frozen"), "%s: no warning after the freeze", source);
 	f = count(text);
 	ok(f.headlines == cpus() && f.lines >= least, "%s: %d CPUs, %d branches", source,
 	   f.headlines, f.lines);
@@ -170,8 +189,8 @@ static void read_live(char *const argv[], const char *source, int least)
 /* With debug information, the script must print files and lines, and the ring. */
 static void read_live_debug(char *const argv[])
 {
+	bool success, lines;
 	struct found f;
-	bool lines;
 	char *text;
 
 	must_set("enable", "bts");
@@ -179,10 +198,10 @@ static void read_live_debug(char *const argv[])
 	fill_ring();
 	usleep(20000);
 	must_set("freeze", "1");
-	text = output_of(argv);
+	text = output_of(argv, &success);
 	lines = strstr(text, ".c:") && strstr(text, ".S:");
 	f = count(text);
-	ok(f.headlines == cpus() && f.newer > 1000 && f.newer <= 2730 && f.older > 1000,
+	ok(success && f.headlines == cpus() && f.newer > 1000 && f.newer <= 2730 && f.older > 1000,
 	   "-d: %d CPUs, %d branches of CPU 0, a mark, %d branches", f.headlines, f.newer, f.older);
 	ok(lines, "-d: files and lines of C and of assembler");
 	free(text);
