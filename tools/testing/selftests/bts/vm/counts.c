@@ -17,7 +17,7 @@
 
 #define TAG_ARCS	0x01a10000u
 #define HEADER		16u	/* bytes: magic, version, stamp, checksum */
-#define MAX_FILES	100
+#define MAX_FILES	200
 #define MAX_SIZE	(1u << 24)
 
 static struct sum {

@@ -32,7 +32,7 @@ sum_counts() {
 cmd_coverage() {
 	local groups=("$@") sums status=0
 
-	[ $# -gt 0 ] || read -ra groups <<<"debugctl ds bts ptrace ptracerules ring0 stress"
+	[ $# -gt 0 ] || read -ra groups <<<"debugctl ds bts ptrace ptracerules ring0 lbr remains stress"
 	CONFIG=$([ "$CONFIG" = base ] || printf '%s,' "$CONFIG")gcov
 	run_groups "${groups[@]}"
 	sums=$RESULTS/coverage
