@@ -70,8 +70,8 @@ usage() {
 	  --append WORDS    add WORDS to the guest's kernel command line
 	  --pti on|off      page-table isolation [as the kernel decides: on]
 	  --cpl-rule RULE   privilege level that the branch filter tests: after, before, either
-	  --silicon RULE    behaviour of some models: once, equal, kept, late, db, freeze,
-	                    worst; vm/silicon.sh has their properties
+	  --silicon RULE    behaviour of some models: once, equal, kept, late, jitter, db,
+	                    freeze, worst; vm/silicon.sh has their properties
 	  --base BASE       kernel: 6.12, or newest, the newest that the series fits [6.12;
 	                    image: newest, if Debian has it]
 	  --kernel DIR      use the pristine kernel tree DIR, of a version that the series fits

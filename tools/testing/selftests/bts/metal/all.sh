@@ -40,6 +40,7 @@ matrix() {
 			echo "--layout $layout --pmi crossed$mode"
 			echo "--layout $layout --pmi equal$mode"
 		done
+		echo "--layout $layout --pmi crossed --jitter"
 		for mode in "" " --icount"; do
 			echo "--layout $layout --lbr 8 --counts$mode"
 			echo "--layout $layout --lbr 16 --counts$mode"
@@ -64,6 +65,7 @@ matrix() {
 		done
 		echo "--layout $layout --netburst --plain"
 		echo "--layout $layout --netburst --pmi crossed --late"
+		echo "--layout $layout --netburst --pmi equal --jitter"
 		echo "--layout $layout --netburst --db-clears"
 		echo "--layout $layout --netburst --damage"
 	done

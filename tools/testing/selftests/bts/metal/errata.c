@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tests of machines on which an event clears TR, and of those that damage records. */
+/*
+ * Tests of machines on which an event clears TR, of those that damage records, and of those whose
+ * PMIs come late by a random delay.
+ */
 #include "metal.h"
 
 #define ROUNDS		4
@@ -80,6 +83,41 @@ static void freeze_masked(void)
 	expect_store();
 	expect(!pmi_count, "%u PMIs", (u64)pmi_count);
 	tally_masked(6);
+}
+
+/* Returns the delay, in branches, of the PMI that record @nr of a chain of @n requests. */
+static u32 measure_delay(u32 nr, u32 n)
+{
+	u32 at;
+
+	want_none();
+	ds_default();
+	prepare_pmi(LVT_NMI, nr);
+	pmi_count = 0;
+	chain(n, DBG_BTINT);
+	if (!expect(pmi_count == 1, "%u PMIs", (u64)pmi_count))
+		return 0;
+	at = n - ((u64)trace_done - pmi_rip) / 2;
+	want_chain(0, at, n);
+	want_pmi(pmi_rip, (u64)pmi_note, (u64)pmi_note_iret);
+	want_chain(at, n, n);
+	expect_store();
+	tally.pmis++;
+	return at - nr;
+}
+
+static void jitter_delays(void)
+{
+	u32 delays = 0, i;
+
+	for (i = 0; i < 64; i++) {
+		u32 delay = measure_delay(3, 20);
+
+		if (!expect(delay >= 1 && delay <= machine.delay, "a delay of %u", (u64)delay))
+			return;
+		delays |= 1 << delay;
+	}
+	expect(delays == (2u << machine.delay) - 2, "bits of the delays: 0x%x", (u64)delays);
 }
 
 static void note_garbled(struct damage *d, struct want got, struct want want, u32 nr)
@@ -203,6 +241,9 @@ static void smi_other(void)
 
 u32 errata_tests(const struct test **list)
 {
+	static const struct test jitter[] = {
+		{ "a PMI is late by 1 to N branches, and each of these delays comes", jitter_delays },
+	};
 	static const struct test db[] = {
 		{ "#DB clears TR and BTS, and is not recorded", db_clears },
 	};
@@ -219,6 +260,10 @@ u32 errata_tests(const struct test **list)
 		{ "SMIs come to the second CPU, too", smi_other },
 	};
 
+	if (machine.jitter) {
+		*list = jitter;
+		return ARRAY_SIZE(jitter);
+	}
 	if (machine.db_clears) {
 		*list = db;
 		return ARRAY_SIZE(db);

@@ -99,55 +99,47 @@ static bool word_is(const char *at, const char *word)
 	return !*word && (!*at || *at == ' ');
 }
 
-static void read_words(const char *at)
-{
-	for (; *at; at++) {
-		if (word_is(at, "layout=32"))
-			machine.dtes64 = false;
-		else if (word_is(at, "cpl=0"))
-			machine.cpl = false;
-		else if (word_is(at, "pmu=0"))
-			machine.pmu = false;
-		else if (word_is(at, "rule=before"))
-			machine.rule = RULE_BEFORE;
-		else if (word_is(at, "rule=either"))
-			machine.rule = RULE_EITHER;
-		else if (word_is(at, "pmi=crossed"))
-			machine.pmi = PMI_CROSSED;
-		else if (word_is(at, "pmi=equal"))
-			machine.pmi = PMI_EQUAL;
-		else if (word_is(at, "kept"))
-			machine.kept = true;
-		else if (word_is(at, "delay=2"))
-			machine.delay = 2;
-		else if (word_is(at, "smi=5"))
-			machine.smi = 5;
-		else if (word_is(at, "damage=3"))
-			machine.damage = 3;
-		else if (word_is(at, "db-clears"))
-			machine.db_clears = true;
-		else if (word_is(at, "freeze-clears"))
-			machine.freeze_clears = true;
-		else if (word_is(at, "wrong-from"))
-			machine.wrong_from = true;
-		else if (word_is(at, "counts"))
-			machine.counts = true;
-		else if (word_is(at, "icount"))
-			machine.icount = true;
-		else if (word_is(at, "lbr=8"))
-			machine.lbr = 8;
-		else if (word_is(at, "lbr=16"))
-			machine.lbr = 16;
-		else if (word_is(at, "lbr=32"))
-			machine.lbr = 32;
-		else if (word_is(at, "arch-lbr=16"))
-			machine.arch_lbr = 16;
-		else if (word_is(at, "arch-lbr=32"))
-			machine.arch_lbr = 32;
-		else if (word_is(at, "amd-lbr=16"))
-			machine.amd_lbr = 16;
-	}
-}
+struct word {
+	const char *says;
+	u32 *field;
+	u32 value;
+};
+
+static const struct word words[] = {
+	{ "rule=before", &machine.rule, RULE_BEFORE },
+	{ "rule=either", &machine.rule, RULE_EITHER },
+	{ "pmi=crossed", &machine.pmi, PMI_CROSSED },
+	{ "pmi=equal", &machine.pmi, PMI_EQUAL },
+	{ "delay=2", &machine.delay, 2 },
+	{ "delay=8", &machine.delay, 8 },
+	{ "smi=5", &machine.smi, 5 },
+	{ "damage=3", &machine.damage, 3 },
+	{ "lbr=8", &machine.lbr, 8 },
+	{ "lbr=16", &machine.lbr, 16 },
+	{ "lbr=32", &machine.lbr, 32 },
+	{ "arch-lbr=16", &machine.arch_lbr, 16 },
+	{ "arch-lbr=32", &machine.arch_lbr, 32 },
+	{ "amd-lbr=16", &machine.amd_lbr, 16 },
+};
+
+struct switch_word {
+	const char *says;
+	bool *field;
+	bool value;
+};
+
+static const struct switch_word switches[] = {
+	{ "layout=32", &machine.dtes64, false },
+	{ "cpl=0", &machine.cpl, false },
+	{ "pmu=0", &machine.pmu, false },
+	{ "kept", &machine.kept, true },
+	{ "jitter", &machine.jitter, true },
+	{ "db-clears", &machine.db_clears, true },
+	{ "freeze-clears", &machine.freeze_clears, true },
+	{ "wrong-from", &machine.wrong_from, true },
+	{ "counts", &machine.counts, true },
+	{ "icount", &machine.icount, true },
+};
 
 static bool words_have(const char *at, const char *word)
 {
@@ -155,6 +147,18 @@ static bool words_have(const char *at, const char *word)
 		if (word_is(at, word))
 			return true;
 	return false;
+}
+
+static void read_words(void)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (words_have(boot_cmdline, words[i].says))
+			*words[i].field = words[i].value;
+	for (i = 0; i < ARRAY_SIZE(switches); i++)
+		if (words_have(boot_cmdline, switches[i].says))
+			*switches[i].field = switches[i].value;
 }
 
 static void finish(void)
@@ -247,7 +251,7 @@ void main(void)
 	u32 nr_errata;
 
 	machine_init();
-	read_words(boot_cmdline);
+	read_words();
 	nr_errata = errata_tests(&errata);
 	print("KTAP version 1\n");
 	if (words_have(boot_cmdline, "abort"))

@@ -61,20 +61,25 @@ struct test {
 	__used __section(".tests") = { says, name };			\
 	static void name(void)
 
+enum rule { RULE_AFTER, RULE_BEFORE, RULE_EITHER };
+enum pmi { PMI_EACH, PMI_CROSSED, PMI_EQUAL };
+
 /* The machine, as the boot's command line describes it. */
 struct machine {
 	bool dtes64;
 	bool cpl;
 	bool pmu;
-	enum { RULE_AFTER, RULE_BEFORE, RULE_EITHER } rule;
-	enum { PMI_EACH, PMI_CROSSED, PMI_EQUAL } pmi;
+	u32 rule;		/* enum rule */
+	u32 pmi;		/* enum pmi */
 	bool kept;
 	bool wrong_from;
 	bool db_clears;
 	bool freeze_clears;
 	bool counts;
 	bool icount;
+	/* branches by which a PMI is late; with jitter, a random number from 1 to delay */
 	u32 delay;
+	bool jitter;
 	/* average distance of SMIs, and distance of damaged records; 0: there are none */
 	u32 smi;
 	u32 damage;

@@ -10,6 +10,7 @@ usage() {
 	  --pmi each|crossed|equal   which record asks for the interrupt (default each)
 	  --kept                     an interrupt is kept while its vector is masked
 	  --late                     the interrupt comes two branches late ('each' needs --icount)
+	  --jitter                   it comes 1 to 8 branches late, at random (not with 'each')
 	  --wrong-from               'from' is wrong where the CPL changes, with a filter bit
 	  --lbr 8|16|32              with a stack of last branch records
 	  --arch-lbr 16|32           with architectural last branch records
@@ -32,7 +33,7 @@ die() { echo "metal/run.sh: $*" >&2; exit 2; }
 
 here=$(dirname "$(readlink -f "$0")")
 layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' lbr='' arch_lbr='' amd_lbr='' counts='' extra=()
-freeze='' smi='' damage=''
+freeze='' jitter='' smi='' damage=''
 qemu=${1:-}
 [ "$qemu" = --help ] && { usage; exit 0; }
 [ -x "$qemu" ] || die "'$qemu' is no QEMU; say: run.sh QEMU [option...]"
@@ -45,6 +46,7 @@ while [ $# -gt 0 ]; do
 	--pmi) pmi=${2:-}; shift ;;
 	--kept) kept=1 ;;
 	--late) late=1 ;;
+	--jitter) jitter=1 ;;
 	--wrong-from) wrong=1 ;;
 	--db-clears) db=1 ;;
 	--freeze-clears) freeze=1 ;;
@@ -71,6 +73,7 @@ done
 [[ $lbr =~ ^(|8|16|32)$ && $arch_lbr =~ ^(|16|32)$ ]] ||
 	die "--lbr takes 8, 16 or 32, and --arch-lbr 16 or 32"
 [[ $pmi != each || -z $late || ${extra[*]} = *icount* ]] || die "--late with --pmi each needs --icount"
+[[ ! $jitter || ( $pmi != each && ! $late ) ]] || die "--jitter is not for --pmi each, nor for --late"
 
 tmp=$(mktemp -d) || die "no temporary directory"
 trap 'rm -rf "$tmp"' EXIT
@@ -88,6 +91,7 @@ cpu+=",x-bts-cpl-rule=$rule,x-bts-pmi=$pmi"
 words+=" pmi=$pmi"
 [ "$kept" ] && { words+=" kept"; cpu+=",x-bts-pmi-kept=on"; }
 [ "$late" ] && { words+=" delay=2"; cpu+=",x-bts-pmi-delay=2"; }
+[ "$jitter" ] && { words+=" delay=8 jitter"; cpu+=",x-bts-pmi-delay=8,x-bts-pmi-jitter=on"; }
 [ "$wrong" ] && { words+=" wrong-from"; cpu+=",x-bts-wrong-from=on"; }
 [ "$lbr" ] && { words+=" lbr=$lbr"; cpu+=",x-lbr=$lbr"; }
 [ "$arch_lbr" ] && { words+=" arch-lbr=$arch_lbr"; cpu+=",x-lbr=$arch_lbr,x-lbr-kind=arch"; }

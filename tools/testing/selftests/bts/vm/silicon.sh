@@ -30,6 +30,7 @@ declare -A SILICON=(
 	[equal]=x-bts-pmi=equal
 	[kept]=x-bts-pmi=crossed,x-bts-pmi-kept=on
 	[late]=x-bts-pmi=crossed,x-bts-pmi-delay=100
+	[jitter]=x-bts-pmi=crossed,x-bts-pmi-delay=100,x-bts-pmi-jitter=on
 	[db]=x-db-clears-bts=on
 	[freeze]=x-freeze-clears-tr=on
 	[worst]=x-bts-pmi=equal,x-bts-pmi-delay=100,x-db-clears-bts=on,x-freeze-clears-tr=on,x-pmu-counts=on

@@ -121,6 +121,7 @@ typedef struct X86DSConfig {
     X86BTSPmi pmi;
     bool pmi_kept;      /* a PMI is kept while LVTPC is masked */
     uint32_t pmi_delay; /* calls of x86_bts_pmi_pass() before a PMI of BTS */
+    bool pmi_jitter;    /* each delay is random, from 1 to pmi_delay */
     uint32_t pmi_left;  /* such calls to a late PMI; 0: none, or by timer */
     struct QEMUTimer *pmi_timer;
     bool wrong_from;    /* see bts_from_wrong() */

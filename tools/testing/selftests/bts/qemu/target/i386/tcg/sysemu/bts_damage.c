@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Errata of the Branch Trace Store: the first record after an SMI is garbage
- * (x-bts-smi), and some records are garbage or lost (x-bts-damage).
+ * (x-bts-smi), and some records are garbage or lost (x-bts-damage). Also the
+ * random numbers for these, and for delays of the PMI.
  *
  * Random numbers are computed from the number of the CPU, from x-bts-seed, and
  * from how often this was done before. So with -icount, a guest that does
@@ -19,7 +20,7 @@
 #define SMM_ENTRY       0x8000
 
 /* Returns a number from 0 to @n - 1. */
-static uint32_t bts_random(X86CPU *cpu, uint32_t n)
+uint32_t x86_bts_random(X86CPU *cpu, uint32_t n)
 {
     cpu->ds.random = cpu->ds.random * 1664525 + 1013904223;
     return ((uint64_t)cpu->ds.random * n) >> 32;
@@ -36,13 +37,13 @@ static target_ulong bts_garbage(X86CPU *cpu, target_ulong right)
         0x0000800000000000,     /* not canonical */
         UINT64_MAX,
     };
-    uint64_t high = bts_random(cpu, UINT32_MAX);
-    uint64_t any = high << 32 | bts_random(cpu, UINT32_MAX);
+    uint64_t high = x86_bts_random(cpu, UINT32_MAX);
+    uint64_t any = high << 32 | x86_bts_random(cpu, UINT32_MAX);
 
-    if (bts_random(cpu, 2)) {
-        any = (int64_t)any >> bts_random(cpu, 48);
+    if (x86_bts_random(cpu, 2)) {
+        any = (int64_t)any >> x86_bts_random(cpu, 48);
     } else {
-        any = some[bts_random(cpu, ARRAY_SIZE(some))];
+        any = some[x86_bts_random(cpu, ARRAY_SIZE(some))];
     }
     return any == right ? ~any : any;
 }
@@ -71,7 +72,7 @@ bool x86_bts_damage(X86CPU *cpu, target_ulong *from, target_ulong *to)
     if (garbled) {
         ds->count.garbled++;
         *from = bts_garbage(cpu, *from);
-        if (!bts_random(cpu, 4)) {
+        if (!x86_bts_random(cpu, 4)) {
             *to = bts_garbage(cpu, *to);
         }
     }
@@ -108,7 +109,7 @@ void x86_bts_smi(X86CPU *cpu)
     if (!ds->smi_every || ds->to_smi--) {
         return;
     }
-    ds->to_smi = bts_random(cpu, 2 * ds->smi_every);
+    ds->to_smi = x86_bts_random(cpu, 2 * ds->smi_every);
     ds->after_smi = true;
     if (!locked) {
         qemu_mutex_lock_iothread();
@@ -126,6 +127,6 @@ void x86_bts_damage_realize(X86CPU *cpu)
 
     /* Numbers of CPUs next to each other must not make similar sequences. */
     ds->random = (ds->seed * 64 + CPU(cpu)->cpu_index + 1) * 0x9e3779b9;
-    ds->to_smi = bts_random(cpu, 2 * ds->smi_every);
+    ds->to_smi = x86_bts_random(cpu, 2 * ds->smi_every);
     ds->to_damage = ds->damage_every;
 }

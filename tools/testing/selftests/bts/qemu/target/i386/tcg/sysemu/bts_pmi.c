@@ -80,6 +80,14 @@ bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
     }
 }
 
+/* Returns the delay of the next PMI. x-bts-pmi-delay must not be 0. */
+static uint32_t bts_pmi_delay(X86CPU *cpu)
+{
+    uint32_t longest = cpu->ds.pmi_delay;
+
+    return cpu->ds.pmi_jitter ? 1 + x86_bts_random(cpu, longest) : longest;
+}
+
 /*
  * Raise a PMI, at once or late. If branches until a late PMI are being counted
  * already, do nothing. Returns true if the PMI was delivered at once.
@@ -90,7 +98,7 @@ bool x86_bts_pmi_raise(X86CPU *cpu)
         return bts_pmi(cpu);
     }
     if (!cpu->ds.pmi_left) {
-        cpu->ds.pmi_left = cpu->ds.pmi_delay;
+        cpu->ds.pmi_left = bts_pmi_delay(cpu);
     }
     return false;
 }
@@ -164,6 +172,10 @@ bool x86_bts_pmi_realize(X86CPU *cpu, Error **errp)
         return false;
     }
     cpu->ds.pmi = chosen;
+    if (cpu->ds.pmi_jitter && !cpu->ds.pmi_delay) {
+        error_setg(errp, "x-bts-pmi-jitter: add x-bts-pmi-delay=NUMBER");
+        return false;
+    }
     if (cpu->ds.pmi_delay && !cpu->ds.pmi_timer) {
         cpu->ds.pmi_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, pmi_late, cpu);
     }

@@ -227,8 +227,6 @@ static void bts_fault(CPUX86State *env, target_ulong addr)
 }
 
 /*
-/*
-/*
  * If there is no room for a record at *@index, and BTINT is not set, wrap
  * *@index. Returns whether there is room at *@index afterwards.
  */

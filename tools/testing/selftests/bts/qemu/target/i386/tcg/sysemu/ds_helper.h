@@ -34,6 +34,7 @@ bool x86_bts_pmi_pass(X86CPU *cpu);
 void x86_bts_pmi_stopped(X86CPU *cpu);
 
 /* bts_damage.c */
+uint32_t x86_bts_random(X86CPU *cpu, uint32_t n);
 bool x86_bts_damage(X86CPU *cpu, target_ulong *from, target_ulong *to);
 void x86_bts_smi(X86CPU *cpu);
 void x86_bts_damage_realize(X86CPU *cpu);
