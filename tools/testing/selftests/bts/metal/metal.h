@@ -198,6 +198,7 @@ extern const struct gate gates_end[];
 extern const char *boot_cmdline;
 extern u8 fault_write[], fault_write_to[];
 extern u8 call_gate_target[], user_gate_target[];
+extern u8 user_int_jumps[], user_int_jumps_to[], user_jump[];
 extern u8 syscall_entry[], sysenter_entry[], sysenter_entry_compat[];
 extern u8 task_end[], task_iret[], v86_code[], v86_code_end[], break_here[];
 extern u8 spare_stack_top[], btf_step_to[], smm_code[], smm_code_end[];

@@ -228,6 +228,33 @@ TEST(pmi_drained, "a handler that drains and unmasks sees every fifth record")
 		tally_masked(pmis);
 }
 
+/*
+ * With OFF_OS, record 2, the jump of user mode, requests the PMI. The INT and the jumps in its
+ * handler are not recorded, but count for the delay. The IRETQ back to user mode is record 3.
+ */
+TEST(pmi_late_filtered, "a late PMI: branches that the filter drops count for its delay")
+{
+	u64 rip = (u64)user_jump + 2 * (machine.delay - 1);
+
+	if (!machine.delay || !machine.cpl || machine.rule != RULE_AFTER)
+		return;
+	ds_set(DS_THRESHOLD, BUF + 2 * rec_size());
+	apic_write(APIC_LVTPC, LVT_NMI);
+	set_gate(VEC_NMI, (u64)pmi_note, 0);
+	set_gate(0x60, (u64)user_int_jumps_to, 3);
+	trace((u64)user_int_jumps, DBG_ON | DBG_BTINT | DBG_OFF_OS);
+	wait_for_late();
+	expect(pmi_count == 1, "%u PMIs, expected 1", (u64)pmi_count);
+	expect(pmi_rip == rip, "taken at 0x%x, expected 0x%x", pmi_rip, rip);
+	expect(pmi_index == BUF + 2 * rec_size(), "index in the handler 0x%x", (u64)pmi_index);
+	expect(ds_get(DS_INDEX) == BUF + 3 * rec_size(), "index 0x%x", ds_get(DS_INDEX));
+	tally.records += 3;
+	tally.pmis++;
+	/* Record 3 requests another PMI, which a timer delivers when recording has stopped. */
+	if (machine.pmi == PMI_EACH)
+		tally_masked(1);
+}
+
 TEST(pmi_at_full, "PMI behind the last record that fits; what follows is lost")
 {
 	ds_place(WIN, BUF, 6 * rec_size());

@@ -24,6 +24,29 @@ CASE user_int, "INT n from CPL 3, and IRETQ back"
 2:	USER_END
 3:	iretq
 
+CASE user_int_jumps, "INT n from CPL 3 to a handler that jumps four times"
+	GATE	0x60, user_int_jumps_to, 3
+	TO_USER	1f
+1:	jmp	2f
+	WANT	1b, 2f, 3, 3
+	nop
+2:	int	$0x60
+	WANT	2b, user_int_jumps_to, 3, 0
+	WANT	user_jump, user_jump + 2
+	WANT	user_jump + 2, user_jump + 4
+	WANT	user_jump + 4, user_jump + 6
+	WANT	user_jump + 6, user_jump + 8
+	WANT	user_jump + 8, 3f, 0, 3
+3:	USER_END
+	.globl	user_int_jumps_to, user_jump
+user_int_jumps_to:
+	nop
+user_jump:
+	.rept	4
+	.byte	0xeb, 0
+	.endr
+	iretq
+
 CASE user_int3, "INT3 at CPL 3"
 	GATE	VEC_BP, 3f, 3
 	TO_USER	1f

@@ -99,6 +99,7 @@ bool x86_bts_pmi_raise(X86CPU *cpu)
     }
     if (!cpu->ds.pmi_left) {
         cpu->ds.pmi_left = bts_pmi_delay(cpu);
+        x86_branch_update_hflags(&cpu->env);
     }
     return false;
 }
@@ -109,7 +110,11 @@ bool x86_bts_pmi_raise(X86CPU *cpu)
  */
 bool x86_bts_pmi_pass(X86CPU *cpu)
 {
-    return cpu->ds.pmi_left && !--cpu->ds.pmi_left && bts_pmi(cpu);
+    if (!cpu->ds.pmi_left || --cpu->ds.pmi_left) {
+        return false;
+    }
+    x86_branch_update_hflags(&cpu->env);
+    return bts_pmi(cpu);
 }
 
 /*
@@ -121,6 +126,7 @@ void x86_bts_pmi_stopped(X86CPU *cpu)
         timer_mod(cpu->ds.pmi_timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) +
                                      cpu->ds.pmi_left * NS_PER_BRANCH);
         cpu->ds.pmi_left = 0;
+        x86_branch_update_hflags(&cpu->env);
     }
 }
 

@@ -4,9 +4,10 @@
  *
  * A transfer is a taken branch, or the delivery of an interrupt or exception.
  * Three hflags are for transfers. HF_BTS_OS_MASK and HF_BTS_USR_MASK tell at
- * which CPL records are wanted, HF_BRANCH_MASK whether LBRs or counters must
- * see transfers. These hflags are derived from DEBUGCTL and from the registers
- * of LBRs and counters. Translated code calls helper_bts_branch() after the
+ * which CPL records are wanted. HF_BRANCH_MASK tells whether all transfers must
+ * be seen: by LBRs, by counters, or to count the delay of a late PMI. These
+ * hflags are derived from DEBUGCTL, from the registers of LBRs and counters,
+ * and from pmi_left. Translated code calls helper_bts_branch() after the
  * taken branches that may be wanted, and do_interrupt_all() calls x86_branch()
  * and x86_bts_record() after the deliveries that may be wanted. Code that is
  * translated while all three hflags are 0 does not call helper_bts_branch().
@@ -375,7 +376,8 @@ void x86_branch_update_hflags(CPUX86State *env)
 {
     env->hflags &= ~HF_BRANCH_MASK;
     if (x86_lbr_on(env) ||
-        x86_pmu_hooked(env)) {
+        x86_pmu_hooked(env) ||
+        env_archcpu(env)->ds.pmi_left) {
         env->hflags |= HF_BRANCH_MASK;
     }
 }
@@ -396,10 +398,13 @@ void helper_bts_branch(CPUX86State *env, uint32_t before, uint32_t type)
     pmi = x86_branch(env, before, type, from);
     /*
      * Leave the block, to take the PMI before the next instruction is fetched:
-     * the fetch may fault. But if TF is set, a single-step trap comes first.
+     * the fetch may fault. Leave it also if a late PMI has changed hflags, so
+     * that this block is not chained to one with other hflags. But if TF is
+     * set, a single-step trap comes first.
      */
     pmi |= x86_bts_record(env, before, from);
-    if (pmi && !(env->eflags & TF_MASK)) {
+    if ((pmi || (before ^ env->hflags) & HF_BRANCH_MASK) &&
+        !(env->eflags & TF_MASK)) {
         cpu_loop_exit_noexc(env_cpu(env));
     }
 }
