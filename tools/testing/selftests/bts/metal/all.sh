@@ -56,6 +56,7 @@ matrix() {
 		done
 		echo "--layout $layout --damage"
 		echo "--layout $layout --freeze-clears"
+		echo "--layout $layout --freeze-clears --kept --lbr 16 --counts"
 		echo "--layout $layout --wrong-from"
 		echo "--layout $layout --db-clears"
 		echo "--layout $layout --plain"

@@ -85,6 +85,40 @@ static void freeze_masked(void)
 	tally_masked(6);
 }
 
+/*
+ * A PMI is kept while TR, LBR and the counters are on. When the vector is unmasked, the PMI must
+ * turn all of them off. The unmasking write is not followed by a record, as it is no branch.
+ */
+static void freeze_kept(void)
+{
+	const u64 frozen = DBG_BTS | DBG_BTINT | DBG_FREEZE_LBRS | DBG_FREEZE_PERFMON;
+	const u64 on = DBG_TR | (machine.lbr ? DBG_LBR : 0);
+	u64 kept;
+
+	if (!machine.kept)
+		return;
+	prepare_pmi(LVT_NMI | LVT_MASKED, 1);
+	wrmsr(MSR_GLOBAL_CTRL, 1);
+	wrmsr(MSR_DEBUGCTL, on | frozen);
+	asm volatile("jmp 1f\n"
+		     "1:" : : : "memory");
+	kept = rdmsr(MSR_DEBUGCTL);
+	*(volatile u32 *)(u64)(APIC + APIC_LVTPC) = LVT_NMI;
+	asm volatile("nop\n"
+		     "jmp 1f\n"
+		     "1:" : : : "memory");
+	expect(rdmsr(MSR_DEBUGCTL) == frozen, "DEBUGCTL 0x%x", rdmsr(MSR_DEBUGCTL));
+	wrmsr(MSR_DEBUGCTL, 0);
+	expect(kept == (on | frozen), "DEBUGCTL 0x%x before", kept);
+	expect(pmi_count == 1, "%u PMIs", (u64)pmi_count);
+	expect(ds_get(DS_INDEX) == BUF + rec_size(), "index 0x%x", ds_get(DS_INDEX));
+	expect(rdmsr(MSR_GLOBAL_CTRL) == !machine.counts, "GLOBAL_CTRL 0x%x",
+	       rdmsr(MSR_GLOBAL_CTRL));
+	wrmsr(MSR_GLOBAL_CTRL, 0);
+	tally.records++;
+	tally_masked(1);
+}
+
 /* Returns the delay, in branches, of the PMI that record @nr of a chain of @n requests. */
 static u32 measure_delay(u32 nr, u32 n)
 {
@@ -251,6 +285,7 @@ u32 errata_tests(const struct test **list)
 		{ "a PMI clears TR if DEBUGCTL freezes LBRs, and is not recorded", freeze_clears },
 		{ "a PMI keeps TR if DEBUGCTL does not freeze LBRs", freeze_unwanted },
 		{ "a PMI that finds the vector masked keeps TR", freeze_masked },
+		{ "a PMI that was kept freezes when it is delivered", freeze_kept },
 	};
 	static const struct test damage[] = {
 		{ "damage: by turns, one record is dropped, one garbled", damage_turns },

@@ -12,6 +12,12 @@
 	wrmsr
 .endm
 
+/* The emulator does not check limits in real mode. */
+.macro SET_APIC reg, value
+	mov	$APIC + \reg, %ebx
+	movl	$\value, (%ebx)
+.endm
+
 	.text
 	.code16
 	.globl	ap_code, ap_code_end, ap_first, ap_first_to, ap_second, ap_second_to
@@ -22,7 +28,11 @@ ap_code:
 	mov	%ax, %ds
 	cmpl	$1, LOW_VARS
 	je	2f
-	ja	6f
+	cmpl	$3, LOW_VARS
+	je	7f
+	ja	8f
+	cmpl	$2, LOW_VARS
+	je	6f
 	SET_MSR	MSR_DS_AREA, LOW_DS
 	SET_MSR	MSR_DEBUGCTL, DBG_ON
 ap_first:
@@ -64,6 +74,30 @@ ap_loop:
 	SET_MSR	MSR_DEBUGCTL, 0
 	movl	$3, LOW_VARS + 4
 	jmp	5b
+
+	/* A PMI that is kept, as its vector is masked */
+7:	SET_APIC APIC_SVR, 0x1ff
+	SET_APIC APIC_LVTPC, LVT_NMI | LVT_MASKED
+	SET_MSR	MSR_DS_AREA, LOW_DS
+	SET_MSR	MSR_DEBUGCTL, DBG_ON | DBG_BTINT
+	jmp	9f
+	nop
+9:	SET_MSR	MSR_DEBUGCTL, 0
+	movl	$4, LOW_VARS + 4
+	jmp	5b
+
+	/* After INIT, unmask it. */
+8:	mov	$LOW_STACK, %sp
+	movl	$LOW_CODE + ap_nmi - ap_code, 4 * VEC_NMI
+	SET_APIC APIC_SVR, 0x1ff
+	SET_APIC APIC_LVTPC, LVT_NMI
+	nop
+	SET_APIC APIC_LVTPC, LVT_NMI | LVT_MASKED
+	movl	$5, LOW_VARS + 4
+	jmp	5b
+ap_nmi:
+	incl	LOW_VARS + 20
+	iret
 ap_code_end:
 
 	.globl	smm_code, smm_code_end

@@ -73,7 +73,8 @@ done
 [[ $lbr =~ ^(|8|16|32)$ && $arch_lbr =~ ^(|16|32)$ ]] ||
 	die "--lbr takes 8, 16 or 32, and --arch-lbr 16 or 32"
 [[ $pmi != each || -z $late || ${extra[*]} = *icount* ]] || die "--late with --pmi each needs --icount"
-[[ ! $jitter || ( $pmi != each && ! $late ) ]] || die "--jitter is not for --pmi each, nor for --late"
+[[ ! $jitter || ( $pmi != each && ! $late ) ]] ||
+	die "--jitter is not for --pmi each, nor for --late"
 
 tmp=$(mktemp -d) || die "no temporary directory"
 trap 'rm -rf "$tmp"' EXIT

@@ -13,6 +13,7 @@ struct low_vars {
 	u32 debugctl;
 	u32 ds_area;
 	u32 smis;
+	u32 nmis;
 };
 
 #define low ((volatile struct low_vars *)LOW_VARS)
@@ -59,6 +60,22 @@ TEST(init_clears, "INIT clears DEBUGCTL and DS_AREA and stops tracing; real mode
 	expect(ds_get(DS_INDEX) == LOW_DS + 0x100 + 2 * rec_size(), "index 0x%x at last",
 	       ds_get(DS_INDEX));
 	tally.records += 2;
+}
+
+TEST(init_drops_pmi, "INIT drops a PMI that is kept")
+{
+	if (!machine.kept || machine.delay)
+		return;
+	ds_place(LOW_DS, LOW_DS + 0x100, 16 * rec_size());
+	ds_set(DS_THRESHOLD, LOW_DS + 0x100 + rec_size());
+	wrmsr(MSR_DS_AREA, WIN);
+	copy((void *)LOW_CODE, ap_code, ap_code_end - ap_code);
+	low->nmis = 0;
+	if (!start_ap(4) || !start_ap(5))
+		return;
+	expect(!low->nmis, "%u PMIs after INIT", (u64)low->nmis);
+	tally.records++;
+	tally_masked(1);
 }
 
 TEST(task_cr3, "a task switch to other page tables: its record goes through the new ones")

@@ -156,6 +156,9 @@ typedef struct X86DSConfig {
     X86BTSCounters count;
 } X86DSConfig;
 
+/* bts_pmi.c */
+bool x86_pmi_deliver(X86CPU *cpu);
+
 typedef enum X86MSRResult {
     X86_MSR_UNKNOWN,    /* not an MSR of this device */
     X86_MSR_DONE,

@@ -18,7 +18,8 @@
 #define NS_PER_BRANCH   8
 
 /*
- * Deliver a PMI of BTS or of counters, and freeze what DEBUGCTL selects.
+ * Deliver a PMI of BTS or of counters, and freeze what DEBUGCTL selects. The
+ * APIC calls this for a PMI that it has kept, when its LVT entry is unmasked.
  * Returns false if the PMI is not delivered now: its LVT entry is masked, or
  * the APIC is off or missing. Then nothing is frozen.
  */

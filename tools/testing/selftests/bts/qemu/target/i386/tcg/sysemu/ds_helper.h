@@ -22,7 +22,6 @@ bool x86_branch(CPUX86State *env, uint32_t before, X86Branch type,
 void x86_branch_update_hflags(CPUX86State *env);
 
 /* bts_pmi.c */
-bool x86_pmi_deliver(X86CPU *cpu);
 bool x86_bts_pmi_realize(X86CPU *cpu, Error **errp);
 bool x86_bts_choose(const char *property, const char *value,
                     const char *const *values, unsigned n, int *chosen,
