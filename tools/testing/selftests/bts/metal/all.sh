@@ -57,6 +57,7 @@ matrix() {
 		echo "--layout $layout --damage"
 		echo "--layout $layout --freeze-clears"
 		echo "--layout $layout --freeze-clears --kept --lbr 16 --counts"
+		echo "--layout $layout --debugctl"
 		echo "--layout $layout --wrong-from"
 		echo "--layout $layout --db-clears"
 		echo "--layout $layout --plain"
@@ -68,6 +69,7 @@ matrix() {
 		echo "--layout $layout --netburst --pmi crossed --late"
 		echo "--layout $layout --netburst --pmi equal --jitter"
 		echo "--layout $layout --netburst --db-clears"
+		echo "--layout $layout --netburst --debugctl"
 		echo "--layout $layout --netburst --damage"
 	done
 	echo "--off"

@@ -44,6 +44,7 @@
 #define MSR_AMD_DBG_EXTN_CFG	0xc000010f
 #define MSR_AMD_LBR_FROM	0xc0010300
 
+/* FIRMWARE_DEBUGCTL is what the firmware leaves in DEBUGCTL with run.sh --debugctl. */
 #define DBG_LBR			0x1
 #define DBG_BTF			0x2
 #ifdef NETBURST
@@ -53,6 +54,7 @@
 #define DBG_OFF_OS		0x20
 #define DBG_OFF_USR		0x40
 #define DBG_ON			0xc
+#define FIRMWARE_DEBUGCTL	DBG_BTINT
 #else
 #define NETBURST		0
 #define DBG_TR			0x40
@@ -61,6 +63,7 @@
 #define DBG_OFF_OS		0x200
 #define DBG_OFF_USR		0x400
 #define DBG_ON			0xc0
+#define FIRMWARE_DEBUGCTL	(DBG_FREEZE_LBRS | DBG_FREEZE_PERFMON)
 #endif
 #define DBG_FREEZE_LBRS		0x800
 #define DBG_FREEZE_PERFMON	0x1000

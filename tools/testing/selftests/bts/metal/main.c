@@ -4,6 +4,7 @@
 
 struct machine machine = { .dtes64 = true, .cpl = true, .pmu = true };
 struct tally tally;
+u64 first_debugctl;
 u64 seen[8];
 
 static u32 nr_done;
@@ -112,6 +113,7 @@ static const struct word words[] = {
 	{ "pmi=equal", &machine.pmi, PMI_EQUAL },
 	{ "delay=2", &machine.delay, 2 },
 	{ "delay=8", &machine.delay, 8 },
+	{ "debugctl", &machine.debugctl, FIRMWARE_DEBUGCTL },
 	{ "smi=5", &machine.smi, 5 },
 	{ "damage=3", &machine.damage, 3 },
 	{ "lbr=8", &machine.lbr, 8 },
@@ -250,6 +252,7 @@ void main(void)
 	const struct test *errata;
 	u32 nr_errata;
 
+	first_debugctl = rdmsr(MSR_DEBUGCTL);
 	machine_init();
 	read_words();
 	nr_errata = errata_tests(&errata);

@@ -80,6 +80,7 @@ struct machine {
 	/* branches by which a PMI is late; with jitter, a random number from 1 to delay */
 	u32 delay;
 	bool jitter;
+	u32 debugctl;		/* what INIT and a reset set DEBUGCTL to */
 	/* average distance of SMIs, and distance of damaged records; 0: there are none */
 	u32 smi;
 	u32 damage;
@@ -103,6 +104,8 @@ struct tally {
 
 extern struct machine machine;
 extern struct tally tally;
+/* DEBUGCTL when the test began */
+extern u64 first_debugctl;
 
 /* Output */
 void print(const char *fmt, ...);

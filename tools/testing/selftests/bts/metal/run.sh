@@ -18,6 +18,7 @@ usage() {
 	  --counts                   with performance counters that count
 	  --db-clears                a machine whose #DB clears TR and BTS
 	  --freeze-clears            one whose PMI clears TR while DEBUGCTL freezes LBRs
+	  --debugctl                 the firmware has left bits in DEBUGCTL, on each CPU
 	  --smi                      SMIs at random; the record after each is garbage
 	  --damage                   each fourth record is lost or garbage, by turns
 	  --icount, --singlestep     as QEMU's own options
@@ -33,7 +34,7 @@ die() { echo "metal/run.sh: $*" >&2; exit 2; }
 
 here=$(dirname "$(readlink -f "$0")")
 layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' lbr='' arch_lbr='' amd_lbr='' counts='' extra=()
-freeze='' jitter='' smi='' damage=''
+freeze='' jitter='' debugctl='' smi='' damage=''
 qemu=${1:-}
 [ "$qemu" = --help ] && { usage; exit 0; }
 [ -x "$qemu" ] || die "'$qemu' is no QEMU; say: run.sh QEMU [option...]"
@@ -50,6 +51,7 @@ while [ $# -gt 0 ]; do
 	--wrong-from) wrong=1 ;;
 	--db-clears) db=1 ;;
 	--freeze-clears) freeze=1 ;;
+	--debugctl) debugctl=1 ;;
 	--smi) smi=1 ;;
 	--damage) damage=1 ;;
 	--lbr) lbr=${2:-}; shift ;;
@@ -101,6 +103,10 @@ words+=" pmi=$pmi"
 [[ ${extra[*]} = *icount* ]] && words+=" icount"
 [ "$db" ] && { words+=" db-clears"; cpu+=",x-db-clears-bts=on"; }
 [ "$freeze" ] && { words+=" freeze-clears"; cpu+=",x-freeze-clears-tr=on"; }
+# FIRMWARE_DEBUGCTL in defs.h
+firmware=0x1800
+[ "$netburst" ] && firmware=0x10
+[ "$debugctl" ] && { words+=" debugctl"; cpu+=",x-debugctl-reset=$firmware"; }
 [ "$smi" ] && { words+=" smi=5"; cpu+=",x-bts-smi=5"; }
 [ "$damage" ] && { words+=" damage=3"; cpu+=",x-bts-damage=3"; }
 [ "$off" ] && { words=off; cpu=max,vendor=GenuineIntel; }

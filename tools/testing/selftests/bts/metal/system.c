@@ -40,6 +40,13 @@ bool start_ap(u32 phase)
 	return expect(low->reached == phase, "the second CPU does not get to phase %u", (u64)phase);
 }
 
+TEST(reset, "a reset clears DEBUGCTL, or sets what the firmware leaves there")
+{
+	expect(first_debugctl == machine.debugctl, "DEBUGCTL 0x%x, expected 0x%x", first_debugctl,
+	       (u64)machine.debugctl);
+}
+
+/* INIT sets DEBUGCTL as a reset does. */
 TEST(init_clears, "INIT clears DEBUGCTL and DS_AREA and stops tracing; real mode is traced")
 {
 	ds_place(LOW_DS, LOW_DS + 0x100, 16 * rec_size());
@@ -53,7 +60,7 @@ TEST(init_clears, "INIT clears DEBUGCTL and DS_AREA and stops tracing; real mode
 	       ds_get(DS_INDEX));
 	if (!start_ap(2))
 		return;
-	expect(low->debugctl == 0, "DEBUGCTL 0x%x after INIT", (u64)low->debugctl);
+	expect(low->debugctl == machine.debugctl, "DEBUGCTL 0x%x after INIT", (u64)low->debugctl);
 	expect(low->ds_area == 0, "DS_AREA 0x%x after INIT", (u64)low->ds_area);
 	want_add((struct want) { .from = ap_addr(ap_second), .to = ap_addr(ap_second_to) });
 	expect_at(LOW_DS + 0x100, 0, 2);

@@ -131,6 +131,15 @@ void x86_bts_pmi_stopped(X86CPU *cpu)
     }
 }
 
+/* Forget a late PMI, at INIT or a reset. */
+void x86_bts_pmi_reset(X86CPU *cpu)
+{
+    cpu->ds.pmi_left = 0;
+    if (cpu->ds.pmi_timer) {
+        timer_del(cpu->ds.pmi_timer);
+    }
+}
+
 static void pmi_now(CPUState *cs, run_on_cpu_data unused)
 {
     bts_pmi(X86_CPU(cs));

@@ -468,6 +468,32 @@ static uint64_t debugctl_valid(CPUX86State *env)
     return valid;
 }
 
+/*
+ * Set DEBUGCTL to what the firmware is to have left there (x-debugctl-reset).
+ * Call this at INIT and at a reset.
+ */
+void x86_ds_reset(X86CPU *cpu)
+{
+    uint64_t val = cpu->ds.debugctl_reset;
+
+    if (cpu->ds.netburst) {
+        x86_netburst_take_debugctl(&val);
+    }
+    cpu->env.msr_debugctl = val;
+    x86_bts_pmi_reset(cpu);
+    bts_update_hflags(&cpu->env);
+}
+
+static bool debugctl_reset_valid(X86CPU *cpu)
+{
+    uint64_t val = cpu->ds.debugctl_reset;
+
+    if (cpu->ds.netburst && !x86_netburst_take_debugctl(&val)) {
+        return false;
+    }
+    return !(val & ~debugctl_valid(&cpu->env));
+}
+
 bool x86_is_canonical(CPUX86State *env, uint64_t addr)
 {
     bool la57 = env->cr[4] & CR4_LA57_MASK;
@@ -601,6 +627,12 @@ bool x86_ds_realize(X86CPU *cpu, Error **errp)
     if (cpu->ds.netburst && (!has_ds(env) || cpu->ds.pmu2)) {
         error_setg(errp, "x-netburst needs the feature ds, and no x-pmu2: "
                    "add +ds,x-pmu2=off");
+        return false;
+    }
+    if (!debugctl_reset_valid(cpu)) {
+        error_setg(errp, "x-debugctl-reset=0x%" PRIx64
+                   ": this processor's DEBUGCTL lacks some of these bits",
+                   cpu->ds.debugctl_reset);
         return false;
     }
     if (has_ds(env) && !exit_notifier.node.le_prev) {

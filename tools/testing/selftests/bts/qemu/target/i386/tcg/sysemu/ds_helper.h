@@ -31,6 +31,7 @@ bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
 bool x86_bts_pmi_raise(X86CPU *cpu);
 bool x86_bts_pmi_pass(X86CPU *cpu);
 void x86_bts_pmi_stopped(X86CPU *cpu);
+void x86_bts_pmi_reset(X86CPU *cpu);
 
 /* bts_damage.c */
 uint32_t x86_bts_random(X86CPU *cpu, uint32_t n);
