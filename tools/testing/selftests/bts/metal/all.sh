@@ -55,6 +55,9 @@ matrix() {
 			echo "--layout $layout --smi$mode"
 		done
 		echo "--layout $layout --damage"
+		echo "--layout $layout --damage --predicts --seed 7"
+		echo "--layout $layout --predicts"
+		echo "--layout $layout --predicts --wrong-from"
 		echo "--layout $layout --freeze-clears"
 		echo "--layout $layout --freeze-clears --kept --lbr 16 --counts"
 		echo "--layout $layout --debugctl"
@@ -66,6 +69,7 @@ matrix() {
 			echo "--layout $layout --netburst --rule $rule"
 		done
 		echo "--layout $layout --netburst --plain"
+		echo "--layout $layout --netburst --predicts"
 		echo "--layout $layout --netburst --pmi crossed --late"
 		echo "--layout $layout --netburst --pmi equal --jitter"
 		echo "--layout $layout --netburst --db-clears"

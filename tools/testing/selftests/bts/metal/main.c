@@ -139,6 +139,7 @@ static const struct switch_word switches[] = {
 	{ "db-clears", &machine.db_clears, true },
 	{ "freeze-clears", &machine.freeze_clears, true },
 	{ "wrong-from", &machine.wrong_from, true },
+	{ "predicts", &machine.predicts, true },
 	{ "counts", &machine.counts, true },
 	{ "icount", &machine.icount, true },
 };
@@ -172,6 +173,8 @@ static void finish(void)
 	if (tally.garbled || tally.dropped)
 		print(" garbled=%u dropped=%u", tally.garbled, tally.dropped);
 	print("\n");
+	if (tally.garbled)
+		print("# garbage %x\n", tally.garbage);
 	machine_exit();
 }
 

@@ -76,6 +76,7 @@ struct machine {
 	bool db_clears;
 	bool freeze_clears;
 	bool counts;
+	bool predicts;
 	bool icount;
 	/* branches by which a PMI is late; with jitter, a random number from 1 to delay */
 	u32 delay;
@@ -100,6 +101,7 @@ struct tally {
 	u64 faults;
 	u64 garbled;
 	u64 dropped;
+	u64 garbage;		/* a checksum of the garbled records, which run.sh compares */
 };
 
 extern struct machine machine;
@@ -149,6 +151,7 @@ void ds_place(u64 area, u64 base, u64 bytes);
 void ds_default(void);
 struct want rec_at(u64 addr);
 bool same_rec(struct want got, struct want want);
+bool same_flags(struct want got, struct want want);
 bool untouched(u64 from, u64 to);
 
 /* Expected records, in order */

@@ -21,6 +21,9 @@ usage() {
 	  --debugctl                 the firmware has left bits in DEBUGCTL, on each CPU
 	  --smi                      SMIs at random; the record after each is garbage
 	  --damage                   each fourth record is lost or garbage, by turns
+	  --seed NUMBER              of the random numbers; compares the garbage of two seeds (use with
+	                             --damage)
+	  --predicts                 records tell which branches were predicted
 	  --icount, --singlestep     as QEMU's own options
 	  --netburst                 a Pentium 4: other bits of DEBUGCTL, a PMU of its own
 	  --plain                    without DS-CPL and without a PMU
@@ -34,7 +37,7 @@ die() { echo "metal/run.sh: $*" >&2; exit 2; }
 
 here=$(dirname "$(readlink -f "$0")")
 layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' lbr='' arch_lbr='' amd_lbr='' counts='' extra=()
-freeze='' jitter='' debugctl='' smi='' damage=''
+freeze='' jitter='' debugctl='' seed='' predicts='' smi='' damage=''
 qemu=${1:-}
 [ "$qemu" = --help ] && { usage; exit 0; }
 [ -x "$qemu" ] || die "'$qemu' is no QEMU; say: run.sh QEMU [option...]"
@@ -52,6 +55,8 @@ while [ $# -gt 0 ]; do
 	--db-clears) db=1 ;;
 	--freeze-clears) freeze=1 ;;
 	--debugctl) debugctl=1 ;;
+	--seed) seed=${2:-}; shift ;;
+	--predicts) predicts=1 ;;
 	--smi) smi=1 ;;
 	--damage) damage=1 ;;
 	--lbr) lbr=${2:-}; shift ;;
@@ -77,6 +82,7 @@ done
 [[ $pmi != each || -z $late || ${extra[*]} = *icount* ]] || die "--late with --pmi each needs --icount"
 [[ ! $jitter || ( $pmi != each && ! $late ) ]] ||
 	die "--jitter is not for --pmi each, nor for --late"
+[[ $seed =~ ^[0-9]*$ && ( ! $seed || $damage ) ]] || die "--seed takes a number, and needs --damage"
 
 tmp=$(mktemp -d) || die "no temporary directory"
 trap 'rm -rf "$tmp"' EXIT
@@ -108,25 +114,31 @@ firmware=0x1800
 [ "$netburst" ] && firmware=0x10
 [ "$debugctl" ] && { words+=" debugctl"; cpu+=",x-debugctl-reset=$firmware"; }
 [ "$smi" ] && { words+=" smi=5"; cpu+=",x-bts-smi=5"; }
+[ "$predicts" ] && { words+=" predicts"; cpu+=",x-bts-predicts=on"; }
 [ "$damage" ] && { words+=" damage=3"; cpu+=",x-bts-damage=3"; }
 [ "$off" ] && { words=off; cpu=max,vendor=GenuineIntel; }
 [ "$abort" ] && { words+=" abort"; cpu+=",x-bts-abort=on"; }
 
-# shellcheck disable=SC2086 # QEMU_L is a list of options
-timeout "${TIMEOUT:-20}" "$qemu" ${QEMU_L:--L /usr/share/qemu -L /usr/share/seabios} \
-	-machine pc,accel=tcg -cpu "$cpu" -smp 2 -m 32 -nodefaults -display none -no-reboot \
-	-serial stdio \
-	-kernel "$O/metal.elf" -append "$words" "${extra[@]}" \
-	</dev/null >"$tmp/out" 2>"$tmp/err"
-status=$?
-tr -d '\r' <"$tmp/out"
+# boot NAME [SEED]: boot the machine. Sets $status. Its output goes to NAME.out and NAME.err.
+boot() {
+	# shellcheck disable=SC2086 # QEMU_L is a list of options
+	timeout "${TIMEOUT:-20}" "$qemu" ${QEMU_L:--L /usr/share/qemu -L /usr/share/seabios} \
+		-machine pc,accel=tcg -cpu "$cpu${2:+,x-bts-seed=$2}" -smp 2 -m 32 -nodefaults \
+		-display none -no-reboot -serial stdio \
+		-kernel "$O/metal.elf" -append "$words" "${extra[@]}" \
+		</dev/null >"$tmp/$1.out" 2>"$tmp/$1.err"
+	status=$?
+}
+
+boot first "$seed"
+tr -d '\r' <"$tmp/first.out"
 
 # totals prints what the emulator has counted, and summary prints what the test expects.
 totals() {
-	sed -n 's/^bts: total //p' "$tmp/err" | tail -1
+	sed -n 's/^bts: total //p' "$tmp/first.err" | tail -1
 }
 summary() {
-	sed -n 's/^# total //p' "$tmp/out" | tr -d '\r'
+	sed -n 's/^# total //p' "$tmp/first.out" | tr -d '\r'
 }
 
 if [ "$abort" ]; then
@@ -137,13 +149,29 @@ fi
 case $status in
 0) ;;
 124) echo "Bail out! time-out"; exit 1 ;;
-*) sed 's/^/# /' "$tmp/err"; echo "Bail out! QEMU exited with $status"; exit 1 ;;
+*) sed 's/^/# /' "$tmp/first.err"; echo "Bail out! QEMU exited with $status"; exit 1 ;;
 esac
 [ "$(summary)" ] || { echo "Bail out! the test did not get to its end"; exit 1; }
-grep -q '^not ok' "$tmp/out" && exit 1
+grep -q '^not ok' "$tmp/first.out" && exit 1
 [ "$off" ] && exit 0
 if [ "$(totals)" != "$(summary)" ]; then
 	echo "# the machine counted: $(totals)"
 	echo "Bail out! the machine's counters differ from what the test saw"
 	exit 1
+fi
+
+# garbage NAME: print the checksum of the garbled records in NAME.out.
+garbage() {
+	sed -n 's/^# garbage //p' "$tmp/$1.out" | tr -d '\r'
+}
+
+# Compare the garbage with that of the same seed, and with that of another one.
+if [ "$seed" ]; then
+	[ "$(garbage first)" ] || { echo "Bail out! no garbage"; exit 1; }
+	boot same "$seed"
+	[ "$(garbage same)" = "$(garbage first)" ] ||
+		{ echo "Bail out! the same seed gave other garbage"; exit 1; }
+	boot other $((seed + 1))
+	[[ $(garbage other) && $(garbage other) != "$(garbage first)" ]] ||
+		{ echo "Bail out! another seed gave the same garbage, or none"; exit 1; }
 fi

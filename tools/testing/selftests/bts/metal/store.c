@@ -4,7 +4,7 @@
 
 #define FILL		0xa5
 #define FILL_WORD	0xa5a5a5a5a5a5a5a5
-#define REC_FLAGS	0x10	/* predicted: the only valid bit in the third word of a record */
+#define REC_PREDICTED	0x10	/* the only valid bit in the third word of a record */
 #define MAX_WANTS	512
 
 static struct want wants[MAX_WANTS];
@@ -71,21 +71,37 @@ void ds_default(void)
 	ds_place(WIN, BUF, 4 * 4096 / rec_size() * rec_size());
 }
 
+/*
+ * Returns the record at @addr. Its @before and @after are not CPLs: @before is 1 if a reserved bit
+ * of the third word is set, and @after is 1 if the branch is marked as predicted.
+ */
 struct want rec_at(u64 addr)
 {
+	u64 flags = word_at(addr + 2 * word_size());
+
 	return (struct want) {
 		.from = word_at(addr),
 		.to = word_at(addr + word_size()),
-		/* Here @before is not the CPL, but 1 if a reserved bit of the third word is set. */
-		.before = !!(word_at(addr + 2 * word_size()) & ~REC_FLAGS),
+		.before = !!(flags & ~(u64)REC_PREDICTED),
+		.after = !!(flags & REC_PREDICTED),
 	};
+}
+
+/*
+ * Returns whether the flags of the record @got are right for the branch @want: a machine that
+ * predicts marks each branch backwards, or to itself, as predicted. Others mark none.
+ */
+bool same_flags(struct want got, struct want want)
+{
+	return !got.before && got.after == (machine.predicts && want.to <= want.from);
 }
 
 bool same_rec(struct want got, struct want want)
 {
 	u64 mask = machine.dtes64 ? ~0ull : 0xffffffff;
 
-	return got.from == (want.from & mask) && got.to == (want.to & mask) && !got.before;
+	return got.from == (want.from & mask) && got.to == (want.to & mask) &&
+	       same_flags(got, want);
 }
 
 bool untouched(u64 from, u64 to)
@@ -201,8 +217,9 @@ void expect_at(u64 base, u32 first, u32 n)
 		struct want got = rec_at(base + i * rec_size());
 
 		if (!expect(same_rec(got, *w),
-			    "record %u: 0x%x -> 0x%x%s, expected 0x%x -> 0x%x", (u64)(first + i),
-			    got.from, got.to, got.before ? " with flags" : "", w->from, w->to))
+			    "record %u: 0x%x -> 0x%x%s%s, expected 0x%x -> 0x%x", (u64)(first + i),
+			    got.from, got.to, got.after ? " predicted" : "",
+			    got.before ? " with flags" : "", w->from, w->to))
 			return;
 	}
 }

@@ -133,7 +133,7 @@ typedef struct X86DSConfig {
     uint32_t random;    /* the last such number */
     bool after_smi;     /* set by x86_bts_smi(): see x86_bts_damage() */
     bool damage_loses;  /* the last damage has lost a record, not garbled it */
-    uint64_t debugctl_reset; /* DEBUGCTL after INIT and a reset: the firmware's */
+    uint64_t debugctl_reset; /* DEBUGCTL after INIT or a reset */
     bool db_clears_bts; /* #DB clears TR and BTS as well */
     bool freeze_clears_tr; /* with FREEZE_LBRS_ON_PMI, PMIs clear TR */
     bool netburst;      /* registers like a Pentium 4's */
