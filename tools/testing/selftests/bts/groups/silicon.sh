@@ -93,10 +93,13 @@ perf_late() {
 		offline perf 5
 }
 
-# perf leaves FREEZE_LBRS_ON_PMI set after its last event with architectural LBRs.
+# perf leaves FREEZE_LBRS_ON_PMI set after its last event with architectural LBRs. The firmware
+# leaves it, and FREEZE_PERFMON_ON_PMI, set on each CPU.
 leftover() {
 	strict leftover "$(lbr_cpu arch),x-freeze-clears-tr=on" smp=2 mem=1024 -- \
 		silicon leftover
+	strict firmware cpu="$CPU,x-debugctl-reset=0x1800,x-freeze-clears-tr=on,x-pmu-counts=on" \
+		smp=2 icount=1 -- lossless 60000 4096 0 sampled 20011
 }
 
 # perf's counters overflow while BTS records: both cause PMIs by the same interrupt vector.
@@ -110,8 +113,10 @@ sampled() {
 	strict together cpu="$CPU,x-pmu-counts=on" smp=2 mem=1024 \
 		append="nmi_watchdog=1 sysctl.kernel.watchdog_thresh=1" -- silicon together
 	# The NMI of a counter may come before the late PMI of BTS.
-	strict late-sampled silicon=late cpu="$CPU,x-pmu-counts=on" smp=2 icount=1 -- \
-		lossless 60000 240 0 sampled 20011
+	for rule in late jitter; do
+		strict "$rule-sampled" silicon="$rule" cpu="$CPU,x-pmu-counts=on" smp=2 icount=1 \
+			-- lossless 60000 240 0 sampled 20011
+	done
 	strict lossless-sampled cpu="$CPU,x-pmu-counts=on" smp=2 icount=1 -- \
 		lossless 100000 4096 0 sampled 20011
 }
@@ -174,14 +179,16 @@ core_duo() {
 group_silicon() {
 	local rule
 
-	# Rule freeze makes no difference to these, as they do not set FREEZE_LBRS_ON_PMI.
-	for rule in once equal kept late db worst; do
+	# Rule freeze makes no difference to these, as they do not set FREEZE_LBRS_ON_PMI. Nor does
+	# kept, as no counter masks LVTPC.
+	for rule in once equal late jitter db worst; do
 		core "$rule" silicon="$rule"
 		traced "beside-$rule" silicon="$rule" pti=off -- beside
 	done
 	for rule in db worst; do
 		without_pmi "$rule" silicon="$rule"
 	done
+	core either cpl=either
 	pentium4
 	late_twice
 	sampled
