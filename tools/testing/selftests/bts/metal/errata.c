@@ -195,7 +195,7 @@ static void examine(struct damage *d, u64 base, u32 before, u32 n)
 		}
 		got = rec_at(at);
 		at += rec_size();
-		/* The flags are computed from what is stored, so only 64 bits tell which are right. */
+		/* The flags depend on all 64 bits of the addresses. A record may lack half. */
 		if (machine.dtes64)
 			expect(same_flags(got, got), "record %u has wrong flags", (u64)i);
 		else
@@ -282,7 +282,7 @@ static void smi_other(void)
 u32 errata_tests(const struct test **list)
 {
 	static const struct test jitter[] = {
-		{ "a PMI is late by 1 to N branches, and each of these delays comes", jitter_delays },
+		{ "a PMI is late by 1 to N branches: each of these delays comes", jitter_delays },
 	};
 	static const struct test db[] = {
 		{ "#DB clears TR and BTS, and is not recorded", db_clears },

@@ -21,8 +21,8 @@ usage() {
 	  --debugctl                 the firmware has left bits in DEBUGCTL, on each CPU
 	  --smi                      SMIs at random; the record after each is garbage
 	  --damage                   each fourth record is lost or garbage, by turns
-	  --seed NUMBER              of the random numbers; compares the garbage of two seeds (use with
-	                             --damage)
+	  --seed NUMBER              of the random numbers; with --damage: another seed must give
+	                             other garbage, the same seed the same
 	  --predicts                 records tell which branches were predicted
 	  --icount, --singlestep     as QEMU's own options
 	  --netburst                 a Pentium 4: other bits of DEBUGCTL, a PMU of its own
