@@ -135,21 +135,23 @@ static void foreign(void)
 	close(fd);
 }
 
-/* The PMI has found no room in the AUX area. So perf disables the event, outside the NMI. */
+/* The PMI has found no room in the AUX area, and so has stopped BTS. Then the event is disabled. */
 static void full(void)
 {
-	const struct perf_event_mmap_page *page;
-	struct trace trace;
+	const volatile struct perf_event_mmap_page *page;
+	struct trace trace = { .stops = true };
 	int i;
 
 	pin_to(0);
-	if (trace_open(&trace, AUX_USER, -1, 0))
+	trace.fd = event_open(AUX_USER, -1, 0);
+	if (trace.fd < 0 || !trace_start(&trace))
 		give_up("intel_bts, is page-table isolation on?");
 	for (i = 0; i < AUX_SIZE / 24; i++)
 		leaf();
 	page = trace.ring;
 	ok(page->aux_head >= AUX_SIZE / 2, "of %u bytes, %llu are full", AUX_SIZE,
 	   (unsigned long long)page->aux_head);
+	ok(!ioctl(trace.fd, PERF_EVENT_IOC_DISABLE, 0), "it is disabled");
 	ok(!hmp("nmi", NULL, 0), "an NMI that is nobody's");
 	trace_close(&trace);
 }

@@ -23,7 +23,10 @@ bool kind_exists(enum kind kind)
 	return kind < AUX || read_number(INTEL_BTS) >= 0;
 }
 
-/* Map ring and AUX area. The AUX area is read-only, so the kernel overwrites old records in it. */
+/*
+ * Map ring and AUX area. If the AUX area is read-only, the kernel overwrites old records in it.
+ * Otherwise, it disables the event when the AUX area is full.
+ */
 static bool map_aux(struct trace *t, size_t page)
 {
 	struct perf_event_mmap_page *ring;
@@ -34,7 +37,8 @@ static bool map_aux(struct trace *t, size_t page)
 	ring = t->ring;
 	ring->aux_offset = 2 * page;
 	ring->aux_size = AUX_SIZE;
-	t->aux = mmap(NULL, ring->aux_size, PROT_READ, MAP_SHARED, t->fd, ring->aux_offset);
+	t->aux = mmap(NULL, ring->aux_size, t->stops ? PROT_READ | PROT_WRITE : PROT_READ,
+		      MAP_SHARED, t->fd, ring->aux_offset);
 	return t->aux != MAP_FAILED;
 }
 

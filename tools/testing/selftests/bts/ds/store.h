@@ -30,6 +30,7 @@ extern const char *const kind_name[NR_KINDS];
 
 struct trace {
 	int fd;
+	bool stops;	/* the AUX area does not overwrite old records */
 	void *ring;
 	void *aux;
 };
