@@ -20,6 +20,16 @@ core() {
 	strict "lossless-small-$name" pti=on "$@" -- lossless 60000 240
 }
 
+# core_with RULE...: run core and the program beside with each of these rules.
+core_with() {
+	local rule
+
+	for rule; do
+		core "$rule" silicon="$rule"
+		traced "beside-$rule" silicon="$rule" pti=off -- beside
+	done
+}
+
 # without_pmi NAME KEY=VALUE...: run tests of the Debug Store, of the recorder, and of requests.
 # They cause no PMI, so rules for PMIs make no difference.
 without_pmi() {
@@ -179,12 +189,8 @@ core_duo() {
 group_silicon() {
 	local rule
 
-	# Rule freeze makes no difference to these, as they do not set FREEZE_LBRS_ON_PMI. Nor does
-	# kept, as no counter masks LVTPC.
-	for rule in once equal late jitter db worst; do
-		core "$rule" silicon="$rule"
-		traced "beside-$rule" silicon="$rule" pti=off -- beside
-	done
+	# Rule worst includes equal, and jitter includes late. Group siliconlong runs the other rules.
+	core_with once jitter db worst
 	for rule in db worst; do
 		without_pmi "$rule" silicon="$rule"
 	done

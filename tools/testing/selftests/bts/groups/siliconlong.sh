@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# siliconlong (slow): perf samples beside long traces; errata; the oracle checks a Pentium 4, too
+# siliconlong (slow): more rules; errata; perf samples beside long traces; the oracle checks them
 # shellcheck shell=bash
 
 # shellcheck source=silicon.sh
@@ -36,6 +36,7 @@ errata() {
 group_siliconlong() {
 	local rule
 
+	core_with equal kept late freeze
 	errata
 	for rule in "" ,x-bts-pmi=equal; do
 		strict "lossless${rule//[,=]/-}" cpu="$CPU,x-pmu-counts=on$rule" smp=2 pti=on mem=512 \

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # SILICON: rules for behavior that Intel's manuals leave open, or that differs between models. Each
-# rule is a list of properties of the emulated processor. Group silicon tests all rules. --silicon
-# selects the rule for guests of the patched emulator whose test does not select one.
+# rule is a list of properties of the emulated processor. Groups silicon and siliconlong test all
+# rules. --silicon selects the rule for guests of the patched emulator whose test does not select
+# one.
 #
 # Without a rule, the processor does what is likeliest, except that its PMI is never late:
 #  - It requests the PMI with each record at or past the threshold: the manual compares the index
