@@ -17,7 +17,7 @@
 
 #include "trace_hw_branches.h"
 
-/* How many calls of hw_branches_debugger_enter() on this CPU have to be undone */
+/* The number of calls of hw_branches_debugger_enter() on this CPU that have to be undone */
 static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
 
 /**

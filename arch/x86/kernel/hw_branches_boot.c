@@ -7,7 +7,8 @@
  * kernel did not notice that the reset was about to come. Last branch records are in registers. A
  * reset may clear them, and the next boot does not read them. So they are copied to the reserved
  * memory when their CPU is frozen, for example in a crash. An orderly reboot or kexec erases the
- * branches of both kinds in the reserved memory.
+ * branches of both kinds in the reserved memory, unless the kernel crashes while it shuts down the
+ * devices. BTS may write branches of the rest of the shutdown after that.
  *
  * If BTS also traces a task, the records of a CPU on which this task runs are moved from the buffer
  * to a ring in other memory. A reboot loses the records in the ring.

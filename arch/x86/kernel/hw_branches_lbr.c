@@ -13,9 +13,10 @@
  * hw_branches_lbr_take() starts recording again.
  *
  * hw_branches_lbr_owned, hw_branches_lbr_cpus and hw_branches_lbr_ended tell which CPUs have to
- * record. hw_branches_lbr_update() applies a change of these variables on the CPUs that it concerns,
- * if they are online. hw_branches_lbr_update_cpu() is also called on a CPU that comes online or goes
- * offline.
+ * record. hw_branches_lbr_update() applies a change of these variables on the CPUs that it
+ * concerns, if they are online. hw_branches_lbr_update_cpu() is also called on a CPU that comes
+ * online or goes offline.
+ *
  * hw_branches_lbr_records is true on the CPUs that record. The recorder has enabled their LBRs,
  * except in two cases:
  *

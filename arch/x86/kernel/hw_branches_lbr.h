@@ -74,8 +74,8 @@ u32 hw_branches_lbr_read(const struct hw_branches_lbr_saved *saved, u32 newer,
  * @to:		the value of the target register
  * @raw:	where to store the addresses
  *
- * Return: true; false if a record of AMD is not valid or marked as wrong, or its branch was not
- * taken.
+ * Return: true; false if a record of AMD does not have the bit "valid", for example because its
+ * branch is on a mispredicted path, or has the bit "reserved".
  */
 static inline bool hw_branches_lbr_decode(const struct x86_lbr_stack *stack, u64 from, u64 to,
 					  struct bts_raw *raw)

@@ -45,11 +45,12 @@ void notrace hw_branches_lbr_save_now(struct pt_regs *regs)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 
-	/* Pairs with hw_branches_lbr_find_exception(), which may be called in an NMI. */
 	WRITE_ONCE(c->exception, NULL);
+	/* Pairs with smp_rmb() in hw_branches_lbr_find_exception(), perhaps called in an NMI. */
 	smp_wmb();
 	hw_branches_lbr_save(&c->before_exception);
 	WRITE_ONCE(c->task, current);
+	/* Pairs with smp_load_acquire() in hw_branches_lbr_find_exception(). */
 	smp_store_release(&c->exception, regs);
 	hw_branches_lbr_resume();
 }
@@ -103,11 +104,13 @@ static bool notrace hw_branches_lbr_find_exception(struct hw_branches_lbr_saved 
 
 	for_each_possible_cpu(cpu) {
 		c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
-		/* Pairs with hw_branches_lbr_save_now(), also smp_rmb(). */
+		/* Pairs with hw_branches_lbr_save_now(). */
 		regs = smp_load_acquire(&c->exception);
 		if (!regs || READ_ONCE(c->task) != current)
 			continue;
+		/* data_race(): if the CPU writes it meanwhile, the test below fails. */
 		data_race(*out = c->before_exception);
+		/* Pairs with smp_wmb() in hw_branches_lbr_save_now(). */
 		smp_rmb();
 		if (READ_ONCE(c->exception) == regs)
 			return true;

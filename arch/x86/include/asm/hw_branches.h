@@ -170,7 +170,10 @@ static __always_inline void hw_branches_exception_end(struct pt_regs *regs, bool
 		hw_branches_lbr_drop_saved(regs);
 }
 
-/* Stop recording at the entry of an NMI. Return true if this call has stopped recording. */
+/*
+ * Stop recording at the entry of an NMI. Return true if this call has stopped recording. A #DB
+ * whose handler has not run yet may have cleared TR: note that before DEBUGCTL is written.
+ */
 static __always_inline bool hw_branches_nmi_hold(void)
 {
 	if (!static_branch_unlikely(&hw_branches_lbr_used))

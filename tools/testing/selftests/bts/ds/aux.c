@@ -10,9 +10,10 @@
  *				unknown NMI, so that the kernel does not report it;
  *				the caller of this program looks for that report, and
  *				passes "right" for kernels with the bug, too
- * aux MODULE full right		if the AUX area is full, the kernel must report an unknown
- *				NMI: perf has handled the PMI, so none is late. The caller
- *				of this program looks for that report
+ * aux MODULE full right		if the AUX area is full, and the event is then disabled, the
+ *				kernel must report an unknown NMI: perf has handled the PMI,
+ *				so none is late. The caller of this program looks for that
+ *				report
  * aux MODULE absent right|wrong	intel_bts exists on a Pentium 4, whose BTS it cannot use
  */
 #include <sys/ioctl.h>
@@ -135,7 +136,10 @@ static void foreign(void)
 	close(fd);
 }
 
-/* The PMI has found no room in the AUX area, and so has stopped BTS. Then the event is disabled. */
+/*
+ * The PMI has found no room in the AUX area, and so has stopped BTS. Then this function disables
+ * the event. The kernel must not expect a late PMI because of that.
+ */
 static void full(void)
 {
 	const volatile struct perf_event_mmap_page *page;

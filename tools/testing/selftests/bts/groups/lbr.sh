@@ -39,7 +39,8 @@ lbr_files() {
 	for machine in 32 arch; do
 		lbr_boot "booted-$machine" $machine append=hw_branches=lbr -- lastbranch booted
 	done
-	lbr_boot booted-amd amd append="hw_branches=lbr spec_rstack_overflow=off" -- lastbranch booted
+	lbr_boot booted-amd amd append="hw_branches=lbr spec_rstack_overflow=off" -- \
+		lastbranch booted
 	lbr_boot booted-list 32 append=hw_branches=lbr,0-1 -- lastbranch booted
 	lbr_boot booted-bad 32 append="hw_branches hw_branches=lbrs" -- files booted -
 	console_says booted-bad "lbrs is no source and no list of CPUs"
@@ -51,7 +52,8 @@ lbr_files() {
 	done
 }
 
-# perf_around MACHINE: perf record -b of the stock tool, before, while and after the recorder is on.
+# perf_around MACHINE: run the stock tool's perf record -b before the recorder is on, while it is
+# on, and after it was on.
 perf_around() {
 	lbr_boot "around-$1" "$1" tools=perf with="victim stock" timeout=600 stall=300 -- \
 		lastbranch around /bt/stock lbr "$(lbr_depth "$1")"
@@ -97,8 +99,8 @@ lbr_program() {
 	lbr_boot "$case" "$machine" before="$LAB" expect=splat "${keys[@]}" -- lastbranch "$@"
 }
 
-# lbr_crash MACHINE KIND FUNCTION LEAST [TIMES]: a crash of this KIND, which the guest survives,
-# must print at least LEAST branches, with FUNCTION on top.
+# lbr_crash MACHINE KIND FUNCTION LEAST [TIMES]: make TIMES (1 by default) crashes of this KIND,
+# which the guest survives. Each must print at least LEAST branches, with FUNCTION on top.
 lbr_crash() {
 	lbr_program "$2-$1${ROUND:-}" "$1" timeout=900 -- crash "$2" "$3" "$4" "${5:-1}"
 	nothing_else "$2-$1${ROUND:-}" "$CRASH"

@@ -85,8 +85,8 @@ dumped() {
 	rm -f "$CASE_DIR"/dump.*
 }
 
-# With debug information, the script must print the buffer of CPU 0, a mark for missing branches, and
-# then the ring.
+# With debug information, the script must print the buffer of CPU 0, a mark for missing branches,
+# and then the ring.
 dumped_ring() {
 	local found
 

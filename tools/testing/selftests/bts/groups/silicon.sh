@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# silicon: what the manuals leave open and processors do differently, and errata
+# silicon: behaviour that manuals do not define or that differs between processors; errata
 # shellcheck shell=bash
 
 # shellcheck source=shared/boots.sh
@@ -76,7 +76,8 @@ too_late() {
 	strict too-late cpu="$cpu" -- silicon late
 	traced itself-too-late cpu="$cpu" -- itself 0 late
 	# The reserve of the buffer, 340 records, is enough for this delay.
-	strict late-300 cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=300" smp=2 -- lossless 60000 65536
+	strict late-300 cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=300" smp=2 -- \
+		lossless 60000 65536
 	for delay in 700 4000; do
 		cpu=$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=$delay
 		strict "late-$delay" cpu="$cpu" smp=2 -- lossless 60000 65536 0 late
@@ -99,12 +100,12 @@ debug_exceptions() {
 
 # perf stops its own BTS, and then the PMI comes. With this delay, many stops come before the PMI.
 perf_late() {
-	ours offline-late cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=1000" smp=2 pti=off abort=1 -- \
-		offline perf 5
+	ours offline-late cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=1000" smp=2 pti=off \
+		abort=1 -- offline perf 5
 }
 
-# perf leaves FREEZE_LBRS_ON_PMI set after its last event with architectural LBRs. The firmware
-# leaves it, and FREEZE_PERFMON_ON_PMI, set on each CPU.
+# perf leaves FREEZE_LBRS_ON_PMI set after its last event with architectural LBRs. In
+# the test firmware, the emulated firmware leaves it and FREEZE_PERFMON_ON_PMI set on each CPU.
 leftover() {
 	strict leftover "$(lbr_cpu arch),x-freeze-clears-tr=on" smp=2 mem=1024 -- \
 		silicon leftover
@@ -131,8 +132,8 @@ sampled() {
 		lossless 100000 4096 0 sampled 20011
 }
 
-# PMIs of BTS find LVTPC masked by a PMI of a counter. Penryn: perf unmasks LVTPC before it handles
-# the overflow, not after.
+# PMIs of BTS find LVTPC masked by a PMI of a counter. On Penryn, perf unmasks LVTPC before it
+# handles the overflow, not after.
 masked() {
 	local rule
 
@@ -189,7 +190,8 @@ core_duo() {
 group_silicon() {
 	local rule
 
-	# Rule worst includes equal, and jitter includes late. Group siliconlong runs the other rules.
+	# Rule worst includes equal, and jitter includes late. Group siliconlong runs the other
+	# rules. The rule either below is one of the filter by CPL.
 	core_with once jitter db worst
 	for rule in db worst; do
 		without_pmi "$rule" silicon="$rule"

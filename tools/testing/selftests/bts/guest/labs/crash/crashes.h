@@ -26,7 +26,7 @@ void bts_crash_cfi(void);
 
 /*
  * Lock up this CPU while it records by BTS, for half a minute at most. The report of the lockup
- * freezes the recorder. Then bts_crash_stuck() goes on, see there.
+ * freezes the recorder. bts_crash_stuck() also works with LBRs, see there.
  */
 void bts_crash_soft_lockup(void);
 void bts_crash_hard_lockup(void);

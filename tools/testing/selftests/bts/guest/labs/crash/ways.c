@@ -181,7 +181,11 @@ static bool release;
 module_param(release, bool, 0600);
 MODULE_PARM_DESC(release, "set to let bts_crash_stuck() return");
 
-/* A hard lockup that goes on after the report until `release` is set, at most 30 seconds. */
+/*
+ * A hard lockup that ends when `release` is set. With BTS, bts_crash_spin() lasts until the report,
+ * and the loop 30 seconds more at most. With LBRs, bts_crash_spin() returns at once, and the lockup
+ * is the loop.
+ */
 void bts_crash_stuck(void)
 {
 	unsigned long flags;
