@@ -17,10 +17,10 @@
  * which this program does not read.
  *
  * Without -p, the program combines branches into lines, by the code that the kernel uses: a call
- * that has returned is one line, and a loop is printed once. The program does not know all thunks, and
- * without MAP, it knows neither the entry code nor any thunk. So it may combine branches in another
- * way than the kernel. If it cannot read the branches of a CPU, it says so, and goes on to the next
- * CPU.
+ * that has returned is one line, and a loop is printed once. The program does not know all thunks,
+ * and without MAP, it knows neither the entry code nor any thunk. So it may combine branches in
+ * another way than the kernel. If it cannot read the branches of a CPU, it says so, and goes on to
+ * the next CPU.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
