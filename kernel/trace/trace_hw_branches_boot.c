@@ -39,7 +39,7 @@
 #include "trace_hw_branches.h"
 
 #define HW_BRANCHES_BOOT_MAGIC		0x736568636e617262ull
-#define HW_BRANCHES_BOOT_VERSION	2
+#define HW_BRANCHES_BOOT_VERSION	3
 #define HW_BRANCHES_BOOT_MODULES	250
 
 /**

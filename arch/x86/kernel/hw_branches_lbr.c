@@ -69,6 +69,9 @@ static bool hw_branches_lbr_ended;
 /* The CPUs that have to record while the recorder has the LBR field */
 static cpumask_t hw_branches_lbr_cpus;
 
+/* These CPUs, and those that hw_branches_lbr_stop() is about to stop: they may still record */
+static cpumask_t hw_branches_lbr_busy;
+
 /* True from hw_branches_lbr_up() to hw_branches_lbr_down() on this CPU */
 static DEFINE_PER_CPU(bool, hw_branches_lbr_online);
 
@@ -141,7 +144,7 @@ static void hw_branches_lbr_update(const struct cpumask *cpus)
 static void hw_branches_lbr_yield(void)
 {
 	WRITE_ONCE(hw_branches_lbr_owned, false);
-	hw_branches_lbr_update(&hw_branches_lbr_cpus);
+	hw_branches_lbr_update(&hw_branches_lbr_busy);
 	WRITE_ONCE(arch_hw_branches_is_given_up, true);
 }
 
@@ -149,7 +152,7 @@ static void hw_branches_lbr_take(void)
 {
 	WRITE_ONCE(arch_hw_branches_is_given_up, false);
 	WRITE_ONCE(hw_branches_lbr_owned, true);
-	hw_branches_lbr_update(&hw_branches_lbr_cpus);
+	hw_branches_lbr_update(&hw_branches_lbr_busy);
 }
 
 static const struct debugctl_yielder hw_branches_lbr_yielder = {
@@ -208,6 +211,7 @@ static int hw_branches_lbr_start(int cpu)
 		}
 		static_branch_enable(&hw_branches_lbr_used);
 	}
+	cpumask_set_cpu(cpu, &hw_branches_lbr_busy);
 	cpumask_set_cpu(cpu, &hw_branches_lbr_cpus);
 	hw_branches_lbr_update(cpumask_of(cpu));
 
@@ -223,6 +227,7 @@ static void hw_branches_lbr_stop(const struct cpumask *cpus)
 
 	cpumask_andnot(&hw_branches_lbr_cpus, &hw_branches_lbr_cpus, cpus);
 	hw_branches_lbr_update(cpus);
+	cpumask_andnot(&hw_branches_lbr_busy, &hw_branches_lbr_busy, cpus);
 	if (cpumask_empty(&hw_branches_lbr_cpus)) {
 		static_branch_disable(&hw_branches_lbr_used);
 		debugctl_release_yielding();
@@ -275,13 +280,13 @@ static void hw_branches_lbr_shutdown(void *unused)
 {
 	WRITE_ONCE(hw_branches_lbr_ended, true);
 	/*
-	 * hw_branches_lbr_start() sets a bit in hw_branches_lbr_cpus before the barrier of
+	 * hw_branches_lbr_start() sets a bit in hw_branches_lbr_busy before the barrier of
 	 * hw_branches_lbr_update(). So either the test below reads this bit, or
 	 * hw_branches_lbr_update_cpu() reads that hw_branches_lbr_ended is true.
 	 */
 	smp_mb();
-	if (!cpumask_empty(&hw_branches_lbr_cpus))
-		hw_branches_lbr_update(&hw_branches_lbr_cpus);
+	if (!cpumask_empty(&hw_branches_lbr_busy))
+		hw_branches_lbr_update(&hw_branches_lbr_busy);
 }
 
 static const struct syscore_ops hw_branches_lbr_syscore_ops = {

@@ -46,11 +46,11 @@ void notrace hw_branches_lbr_save_now(struct pt_regs *regs)
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 
 	WRITE_ONCE(c->exception, NULL);
-	/* Pairs with smp_rmb() in hw_branches_lbr_find_exception(), perhaps called in an NMI. */
+	/* Pairs with smp_rmb() in hw_branches_lbr_copy_exception(), perhaps called in an NMI. */
 	smp_wmb();
 	hw_branches_lbr_save(&c->before_exception);
 	WRITE_ONCE(c->task, current);
-	/* Pairs with smp_load_acquire() in hw_branches_lbr_find_exception(). */
+	/* Pairs with smp_load_acquire() in hw_branches_lbr_copy_exception(). */
 	smp_store_release(&c->exception, regs);
 	hw_branches_lbr_resume();
 }
@@ -91,28 +91,37 @@ void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
 }
 
 /*
- * If the current task is handling an exception at whose entry the branches were saved, copy these
- * branches to @out. The task may have migrated since, so look for them on all CPUs. Return whether
- * they were found. The CPU that has saved them may handle another exception, or be frozen,
- * meanwhile. Then the copy is not valid.
+ * If @c has saved the branches before an exception that the current task is handling, copy them to
+ * @out, and return true. The CPU of @c may handle another exception, or be frozen, meanwhile. Then
+ * the copy is not valid.
+ */
+static bool notrace hw_branches_lbr_copy_exception(const struct hw_branches_lbr_cpu *c,
+						   struct hw_branches_lbr_saved *out)
+{
+	/* Pairs with hw_branches_lbr_save_now(). */
+	const struct pt_regs *regs = smp_load_acquire(&c->exception);
+
+	if (!regs || READ_ONCE(c->task) != current)
+		return false;
+
+	/* data_race(): if the CPU writes it meanwhile, the test below fails. */
+	data_race(*out = c->before_exception);
+	/* Pairs with smp_wmb() in hw_branches_lbr_save_now(). */
+	smp_rmb();
+
+	return READ_ONCE(c->exception) == regs;
+}
+
+/*
+ * Do the same for the CPU that has saved the newest exception of the current task: this CPU, or if
+ * the task has migrated since, another one.
  */
 static bool notrace hw_branches_lbr_find_exception(struct hw_branches_lbr_saved *out)
 {
-	const struct hw_branches_lbr_cpu *c;
-	const struct pt_regs *regs;
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
-		/* Pairs with hw_branches_lbr_save_now(). */
-		regs = smp_load_acquire(&c->exception);
-		if (!regs || READ_ONCE(c->task) != current)
-			continue;
-		/* data_race(): if the CPU writes it meanwhile, the test below fails. */
-		data_race(*out = c->before_exception);
-		/* Pairs with smp_wmb() in hw_branches_lbr_save_now(). */
-		smp_rmb();
-		if (READ_ONCE(c->exception) == regs)
+	for_each_cpu_wrap(cpu, cpu_possible_mask, smp_processor_id()) {
+		if (hw_branches_lbr_copy_exception(per_cpu_ptr(&hw_branches_lbr_cpu, cpu), out))
 			return true;
 	}
 
@@ -126,14 +135,19 @@ static bool notrace hw_branches_lbr_find_exception(struct hw_branches_lbr_saved 
 /*
  * Stop recording on this CPU for a freeze. Fill @kept with the branches before the exception that
  * the current task is handling, otherwise from the LBR registers. If the recorder does not use the
- * LBRs of this CPU, leave @kept empty.
+ * LBRs of this CPU, leave @kept empty. @crash: the current task may have crashed, so look for the
+ * exception on all CPUs.
  */
-static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
+static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c, bool crash)
 {
+	bool found;
+
 	c->kept->nr = 0;
 	if (this_cpu_read(hw_branches_lbr_records)) {
 		hw_branches_lbr_enable(false);
-		if (!hw_branches_lbr_find_exception(c->kept))
+		found = crash ? hw_branches_lbr_find_exception(c->kept) :
+				hw_branches_lbr_copy_exception(c, c->kept);
+		if (!found)
 			hw_branches_lbr_save(c->kept);
 	}
 	WRITE_ONCE(c->exception, NULL);
@@ -144,15 +158,15 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 
 /*
  * Freeze this CPU, with interrupts off. If this CPU is frozen already, it keeps the branches of the
- * earlier freeze.
+ * earlier freeze. @crash: see hw_branches_lbr_keep().
  */
-static __always_inline void hw_branches_lbr_freeze_here(void)
+static __always_inline void hw_branches_lbr_freeze_here(bool crash)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 
 	/* An NMI may call this function between test and store: do both by one instruction. */
 	if (!this_cpu_xchg(hw_branches_lbr_cpu.frozen, true))
-		hw_branches_lbr_keep(c);
+		hw_branches_lbr_keep(c, crash);
 }
 
 /**
@@ -173,7 +187,7 @@ void notrace hw_branches_lbr_freeze(bool fresh)
 	 * hw_branches_lbr_thaw_here() and branch_freeze_take_request().
 	 */
 	smp_mb__after_atomic();
-	hw_branches_lbr_freeze_here();
+	hw_branches_lbr_freeze_here(true);
 	if (fresh)
 		branch_renew_freeze(&hw_branches_lbr_cpu.frozen_by, &hw_branches_lbr_freezing);
 	branch_freeze_send(&hw_branches_lbr_cpu.freeze);
@@ -212,7 +226,7 @@ static int hw_branches_lbr_nmi(unsigned int cmd, struct pt_regs *regs)
 
 	if (static_branch_unlikely(&hw_branches_lbr_used) &&
 	    branch_freeze_in_force(&hw_branches_lbr_freezing))
-		hw_branches_lbr_freeze_here();
+		hw_branches_lbr_freeze_here(false);
 
 	return NMI_HANDLED;
 }
@@ -266,7 +280,7 @@ static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 	smp_mb();
 	again = branch_freeze_in_force(&hw_branches_lbr_freezing);
 	if (again) {
-		hw_branches_lbr_freeze_here();
+		hw_branches_lbr_freeze_here(false);
 		return;
 	}
 
@@ -313,7 +327,7 @@ void hw_branches_lbr_catch_up(void)
 	if (!branch_freeze_in_force(&hw_branches_lbr_freezing))
 		hw_branches_lbr_thaw_here(NULL);
 	else if (static_branch_unlikely(&hw_branches_lbr_used))
-		hw_branches_lbr_freeze_here();
+		hw_branches_lbr_freeze_here(false);
 }
 
 /**
