@@ -67,6 +67,7 @@ void arch_hw_branches_boot_erase(void *memory)
 	struct hw_branches_boot_slot *slot = memory;
 
 	memset(&slot->lbr, 0, sizeof(slot->lbr));
+	slot->uses_bts = 0;
 	memset(slot->bts.buffer, 0, sizeof(slot->bts.buffer));
 }
 
