@@ -109,8 +109,7 @@ perf_late() {
 leftover() {
 	strict leftover "$(lbr_cpu arch),x-freeze-clears-tr=on" smp=2 mem=1024 -- \
 		silicon leftover
-	strict firmware cpu="$CPU,x-debugctl-reset=0x1800,x-freeze-clears-tr=on,x-pmu-counts=on" \
-		smp=2 icount=1 -- lossless 60000 4096 0 sampled 20011
+	strict firmware cpu="$CPU,x-debugctl-reset=0x1800" smp=2 -- silicon firmware
 }
 
 # perf's counters overflow while BTS records: both cause PMIs by the same interrupt vector.

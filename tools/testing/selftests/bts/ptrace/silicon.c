@@ -14,6 +14,7 @@
  *			PMI of a trace comes just after some of them
  *   silicon leftover	perf's last event with LBRs leaves FREEZE_LBRS_ON_PMI set, with which each
  *			PMI clears DEBUGCTL.TR: nothing is lost
+ *   silicon firmware	the firmware leaves both freezes of DEBUGCTL set on each CPU
  *   silicon sampled	perf samples all CPUs while the kernel is recorded: nothing is lost
  *   silicon together	the same with two counters of perf and the NMI watchdog
  *   silicon masked [kept]
@@ -50,7 +51,7 @@
 #define READ_ALL	3	/* command of klogctl() */
 
 static const char usage[] =
-	"silicon late|cleared|watched|leftover|sampled|together|masked|damaged|stray";
+	"silicon late|cleared|watched|leftover|firmware|sampled|together|masked|damaged|stray";
 
 static unsigned int times_in_log(const char *text)
 {
@@ -583,6 +584,22 @@ static void check_leftover(void)
 	tracee_end(&t);
 }
 
+/* The firmware, and so each INIT of a CPU, leaves bits set in DEBUGCTL. The kernel clears them. */
+static void check_firmware(void)
+{
+	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
+	const uint64_t freezes = 1 << 11 | 1 << 12;
+	int cpu;
+
+	if (try_text(online, "0") || try_text(online, "1"))
+		give_up("%s", online);
+	for (cpu = 0; cpu < 2; cpu++) {
+		uint64_t msr = read_msr(cpu, MSR_DEBUGCTL);
+
+		ok(!(msr & freezes), "CPU %d: DEBUGCTL is %#llx", cpu, (unsigned long long)msr);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "late")) {
@@ -593,6 +610,8 @@ int main(int argc, char **argv)
 		check_watched();
 	} else if (argc == 2 && !strcmp(argv[1], "leftover")) {
 		check_leftover();
+	} else if (argc == 2 && !strcmp(argv[1], "firmware")) {
+		check_firmware();
 	} else if (argc == 2 && !strcmp(argv[1], "sampled")) {
 		check_sampled();
 	} else if (argc == 2 && !strcmp(argv[1], "together")) {
