@@ -12,10 +12,11 @@
 . "$B/groups/shared/oracle.sh"
 
 ring0_files() {
+	# In `missing`, the processor has neither a Debug Store nor LBRs.
 	strict files smp=1 timeout=300 -- files all
 	strict files-2 smp=2 pti=off timeout=300 -- files all
 	strict files-no-cpl smp=2 timeout=300 cpu="$CPU,-ds-cpl" -- files all
-	strict missing cpu="$CPU,-ds,-dtes64,-ds-cpl" append=hw_branches -- files missing
+	strict missing cpu="${CPU%%,*},-ds,-dtes64,-ds-cpl" append=hw_branches -- files missing
 	console_says missing "cannot record: error -95"
 	# The KUnit tests of the Debug Store must not take it from the recorder.
 	strict booted smp=2 append="hw_branches kunit.enable=1 kunit.filter_glob=x86_ds" -- \
@@ -73,12 +74,15 @@ kdb_crash() {
 }
 
 ring0_kdb() {
+	# kdb-break needs a processor without LBRs.
+	local cpu=cpu=${CPU%%,*}
+
 	# On 7.3, the memory that `set` allocates needs a sleeping lock with PREEMPT_RT, and KASAN
 	# warns that it saves a stack in an NMI.
 	if { has_option PREEMPT_RT || has_option KASAN; } && [ "$LINUX_VERSION" != 6.12 ]; then
-		kdb_crash kdb-break -- kdb break
+		kdb_crash kdb-break "$cpu" -- kdb break
 	else
-		kdb kdb-break -- kdb break
+		kdb kdb-break "$cpu" -- kdb break
 	fi
 	kdb_crash kdb-oops -- kdb oops
 	came_to_end kdb-oops
