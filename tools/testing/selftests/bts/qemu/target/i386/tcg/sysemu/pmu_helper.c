@@ -17,6 +17,7 @@
 #include "qemu/osdep.h"
 #include "qemu/timer.h"
 #include "sysemu/cpu-timers.h"
+#include "sysemu/runstate.h"
 #include "cpu.h"
 #include "exec/helper-proto.h"
 #include "exec/exec-all.h"
@@ -279,10 +280,25 @@ static void pmu_expired(void *opaque)
     async_run_on_cpu(CPU(opaque), pmu_overflow, RUN_ON_CPU_NULL);
 }
 
+/*
+ * Called when the machine starts to run. A machine that was loaded from a file
+ * has its counters, but no timer for them. They count from now on.
+ */
+static void pmu_starts(void *opaque, bool running, RunState state)
+{
+    X86CPU *cpu = opaque;
+
+    if (running && !cpu->ds.pmu_since) {
+        cpu->ds.pmu_since = x86_pmu_clock(cpu);
+        pmu_arm(cpu);
+    }
+}
+
 void x86_pmu2_realize(X86CPU *cpu)
 {
     if (cpu->ds.pmu_counts && !cpu->ds.pmu_timer) {
         cpu->ds.pmu_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, pmu_expired, cpu);
+        qemu_add_vm_change_state_handler(pmu_starts, cpu);
     }
 }
 
