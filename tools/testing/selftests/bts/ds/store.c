@@ -25,7 +25,7 @@ bool kind_exists(enum kind kind)
 
 /*
  * Map ring and AUX area. If the AUX area is read-only, the kernel overwrites old records in it.
- * Otherwise, it disables the event when the AUX area is full.
+ * Otherwise, perf stops BTS when the AUX area is full.
  */
 static bool map_aux(struct trace *t, size_t page)
 {
