@@ -45,8 +45,8 @@ bool ds_late_pmi_due(void)
  * ds_expect_late_pmi - claim a PMI on this CPU if it arrives late
  *
  * Called with interrupts off, or in an NMI, when the hardware has requested a PMI and does not
- * record any more, and before the index is reset. At most two PMIs can be late: one that is being
- * handled, and one that is latched.
+ * record any more, and before the index is reset. Expect two PMIs at most, so that no more than two
+ * NMIs of unknown origin are claimed.
  */
 void ds_expect_late_pmi(void)
 {
@@ -61,14 +61,14 @@ void ds_expect_late_pmi(void)
 /**
  * ds_late_pmi_arrived - undo ds_expect_late_pmi(): the owner's NMI handler has recognized the PMI
  *
- * An NMI may have decremented the number for another NMI.
+ * ds_claim_late_pmi() may change the number meanwhile, in an NMI.
  */
 void ds_late_pmi_arrived(void)
 {
 	u32 nr = this_cpu_read(ds_late_pmis.nr);
 
-	if (nr)
-		this_cpu_cmpxchg(ds_late_pmis.nr, nr, nr - 1);
+	while (nr && !this_cpu_try_cmpxchg(ds_late_pmis.nr, &nr, nr - 1))
+		;
 }
 
 /**
