@@ -451,7 +451,8 @@ static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
 	return true;
 }
 
-static void print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr, bool plain)
+/* Returns whether there are branches of this CPU. */
+static bool print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr, bool plain)
 {
 	static struct branches all;
 	bool lbr;
@@ -462,6 +463,7 @@ static void print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr, bool 
 		take_bts(&all, cpu, offset);
 	if (all.nr)
 		print_lines(cpu, lbr ? "lbr" : "bts", &all, nr, plain);
+	return all.nr;
 }
 
 static void print_all(unsigned long nr, bool plain)
@@ -470,6 +472,7 @@ static void print_all(unsigned long nr, bool plain)
 	uint64_t field = value_of("NUMBER(ds_field)", 10);
 	/* A kernel without CONFIG_SMP does not have this symbol. */
 	bool many = find_value("SYMBOL(__per_cpu_offset)", 16, &offsets);
+	bool found = false;
 
 	/* The size of a field of the Debug Store; 0 if the kernel could not use one. */
 	if (field && field != sizeof(uint64_t))
@@ -483,8 +486,10 @@ static void print_all(unsigned long nr, bool plain)
 		if (many && !read_kernel(offsets + 8 * cpu, &offset, sizeof(offset)))
 			say_damaged(cpu, "the offset of its memory is not in the dump");
 		else
-			print_cpu(cpu, offset, nr, plain);
+			found |= print_cpu(cpu, offset, nr, plain);
 	}
+	if (!found && !damaged)
+		warnx("the dump has no branches: the recorder was off");
 }
 
 static void say_usage(FILE *out)

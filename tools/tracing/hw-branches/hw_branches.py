@@ -476,7 +476,7 @@ def main():
         warn_if_recording()
         args.m = args.m or "/proc/kallsyms"
     names = Names(program, info, args.m, args.d)
-    damaged = False
+    found = damaged = False
     for cpu in memory.cpus():
         try:
             source, branches = read_cpu(memory, names, cpu)
@@ -485,7 +485,10 @@ def main():
             damaged = True
             continue
         if branches:
+            found = True
             print_branches(cpu, source, branches[:args.n], names)
+    if not found and not damaged:
+        warn("there are no branches: the recorder was off, or with lbr, it is not frozen")
     sys.exit(damaged)
 
 

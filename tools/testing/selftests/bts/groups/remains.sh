@@ -85,6 +85,26 @@ dumped() {
 	rm -f "$CASE_DIR"/dump.*
 }
 
+# says_nothing NAME COMMAND...: COMMAND must print nothing, and say why.
+says_nothing() {
+	local name=$1
+
+	reads_dump "$name" 0 "${@:2}"
+	if [ ! -s "$CASE_DIR/$name" ] && grep -q 'no branches: the recorder was off' "$CASE_DIR/$name.stderr"; then
+		pass "$name.said"
+	else
+		fail "$name.said" "the reader does not say that there are no branches (see $CASE_DIR/$name.stderr)"
+	fi
+}
+
+# The recorder was off: both readers must say so.
+dumped_nothing() {
+	dump 0
+	says_nothing drgn-0 /usr/bin/python3 "$READER" "$CASE_DIR/dump.kdump"
+	says_nothing elf-0 "$PROGRAMS/out/guest/hw-branches" "$CASE_DIR/dump.virtual"
+	rm -f "$CASE_DIR"/dump.*
+}
+
 # With debug information, the script must print the buffer of CPU 0, a mark for missing branches,
 # and then the ring.
 dumped_ring() {
@@ -113,6 +133,7 @@ remains_dumps() {
 	dumped bts 2700
 	dumped lbr 20
 	dumped_ring
+	dumped_nothing
 	remain live mem=3072 before="$KERNEL_BUILD/vmlinux" timeout=900 stall=600 \
 		tools="/usr/bin/python3 drgn addr2line $READER" -- remains live "$READER"
 }
