@@ -203,6 +203,7 @@ lbr_crashes() {
 		nothing_else "$case-32" "$CRASH"
 		came_to_end "$case-32"
 	done
+	lbr_boot watched-32 32 before="$LAB" -- lastbranch watched
 	for machine in 32 16-no-smap arch amd; do
 		lbr_boot "fixup-$machine" "$machine" before="$LAB" -- lastbranch fixup
 	done

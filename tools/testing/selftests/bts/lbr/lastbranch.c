@@ -20,6 +20,7 @@
  *   lastbranch MODULE fixup		an exception with a fixup
  *   lastbranch MODULE reborn		after a thaw, a task_struct is used again
  *   lastbranch MODULE given		a crash, and SysRq-B, while perf has the LBRs
+ *   lastbranch MODULE watched		a watchpoint is hit
  *   lastbranch MODULE saved		see load_and_continue()
  */
 #include <linux/perf_event.h>
@@ -593,6 +594,35 @@ static int given(void)
 	return finish();
 }
 
+/*
+ * A #DB stops model-specific LBRs. The watchpoint's handler must freeze the recorder before they
+ * record again: then it prints the branches before the write.
+ */
+static int watched(void)
+{
+	char line[1024];
+	int traces = 0, work = 0, tries = 50;
+
+	must_set("fold", "0");
+	must_set("enable", "lbr");
+	must_set("watch", "bts_crash_global:4");
+	pin_to(0);
+	open_log();
+	skip_log();
+	must_write(DEVICE, "write");
+	/* CPU 0 is printed first, and completely when the headline of CPU 1 is there. */
+	while (traces < 2 && tries--) {
+		usleep(100000);
+		while (read_log(line, sizeof(line))) {
+			traces += !strncmp(line, "Last branches of CPU", 20);
+			work += !!strstr(line, "bts_crash_work+");
+		}
+	}
+	ok(work >= 5, "%d branches of the code that writes", work);
+	ok(recording_cpus() == cpus() && is("freeze", "0"), "recording goes on");
+	return finish();
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "files"))
@@ -625,5 +655,7 @@ int main(int argc, char **argv)
 		return die(argv[3], argc > 4 ? argv[4] : "nothing");
 	if (argc == 3 && !strcmp(argv[2], "reborn"))
 		return reborn();
+	if (argc == 3 && !strcmp(argv[2], "watched"))
+		return watched();
 	return strcmp(argv[2], "given") ? fixup() : given();
 }
