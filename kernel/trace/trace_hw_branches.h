@@ -102,7 +102,7 @@ void hw_branches_show(void (*show)(void));
  *		interrupt or a system call
  * @to:		if not 0: a branch to this address, or to the padding before it
  * @from:	if @to is 0 and @any is false: a branch to the entry code from this address, or from
- *		at most HW_BRANCHES_INSTRUCTION bytes before it
+ *		at most HW_BRANCHES_INSN bytes before it
  */
 struct hw_branches_match {
 	bool		any;

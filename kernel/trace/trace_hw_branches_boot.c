@@ -343,12 +343,11 @@ struct hw_branches_boot_view {
  */
 #define HW_BRANCHES_BOOT_LINES	0x10000
 
+/* Tell whether the line @pos, of a CPU that @view->left has, exists. */
 static bool hw_branches_boot_line(struct hw_branches_boot_view *view, loff_t pos)
 {
 	int cpu = pos / HW_BRANCHES_BOOT_LINES;
 
-	if (!view->left || cpu >= view->left->cpus)
-		return false;
 	if (cpu != view->cpu) {
 		view->nr = arch_hw_branches_boot_read(hw_branches_boot_cpu(view->left, cpu),
 						      view->branch, &view->source);

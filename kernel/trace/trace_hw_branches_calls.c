@@ -38,12 +38,6 @@
  */
 #define HW_BRANCHES_HOPS	20
 
-/*
- * The length of the longest instruction. An exception usually returns to the beginning or to the
- * end of the instruction that it has interrupted.
- */
-#define HW_BRANCHES_INSN	15
-
 /**
  * struct hw_branches_joined - a branch, joined with those to and in a thunk that it leaves
  * @branch:	the branch

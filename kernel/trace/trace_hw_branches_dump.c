@@ -21,9 +21,6 @@
 
 #include "trace_hw_branches.h"
 
-/* No instruction is longer than this. */
-#define HW_BRANCHES_INSTRUCTION	16
-
 /*
  * With the mitigation 'call depth tracking', a call goes to the padding before the function: at
  * most this number of bytes before the address of the function. An indirect call with FineIBT does
@@ -52,8 +49,7 @@ static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branche
 	 * After a trap, the instruction pointer in @top is that of the next instruction. The
 	 * recorded source may be the instruction that trapped.
 	 */
-	return branch->from != HW_BRANCH_USER &&
-	       top.from - branch->from <= HW_BRANCHES_INSTRUCTION;
+	return branch->from != HW_BRANCH_USER && top.from - branch->from <= HW_BRANCHES_INSN;
 }
 
 /**

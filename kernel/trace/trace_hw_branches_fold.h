@@ -43,6 +43,12 @@ enum hw_branch_kind {
 };
 #endif
 
+/*
+ * The length of the longest instruction. An exception usually returns to the beginning or to the
+ * end of the instruction that it has interrupted.
+ */
+#define HW_BRANCHES_INSN	15
+
 /**
  * struct hw_branches_reader - functions that read branches and their instructions
  * @get:	read the record that has @nr newer ones; false if there is no such record

@@ -3,8 +3,9 @@
  * Last branch records as a source of the branch flight recorder: freeze and thaw
  *
  * When a CPU that records is frozen, it saves its LBR registers in hw_branches_lbr_cpu.kept. If the
- * current task is handling an exception at whose entry the branches were saved (see
- * asm/hw_branches.h), the CPU keeps these branches instead.
+ * current task is handling an exception at whose entry this CPU has saved the branches (see
+ * asm/hw_branches.h), the CPU keeps these branches instead. The task may have migrated since the
+ * exception. So the CPU that requests the freeze looks for such branches on all CPUs.
  */
 
 #include <linux/atomic.h>
@@ -113,8 +114,8 @@ static bool notrace hw_branches_lbr_copy_exception(const struct hw_branches_lbr_
 }
 
 /*
- * Do the same for the CPU that has saved the newest exception of the current task: this CPU, or if
- * the task has migrated since, another one.
+ * Call hw_branches_lbr_copy_exception() for this CPU, then for the others, until one has saved such
+ * branches: the current task may have migrated since its exception.
  */
 static bool notrace hw_branches_lbr_find_exception(struct hw_branches_lbr_saved *out)
 {
@@ -133,19 +134,19 @@ static bool notrace hw_branches_lbr_find_exception(struct hw_branches_lbr_saved 
  */
 
 /*
- * Stop recording on this CPU for a freeze. Fill @kept with the branches before the exception that
- * the current task is handling, otherwise from the LBR registers. If the recorder does not use the
- * LBRs of this CPU, leave @kept empty. @crash: the current task may have crashed, so look for the
- * exception on all CPUs.
+ * Stop recording on this CPU for a freeze. Fill @kept with the branches that were saved at the
+ * exception that the current task is handling, otherwise from the LBR registers. If the recorder
+ * does not use the LBRs of this CPU, leave @kept empty. @requester: this CPU requests the freeze,
+ * and its current task may have crashed, so look for the saved branches on all CPUs.
  */
-static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c, bool crash)
+static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c, bool requester)
 {
 	bool found;
 
 	c->kept->nr = 0;
 	if (this_cpu_read(hw_branches_lbr_records)) {
 		hw_branches_lbr_enable(false);
-		found = crash ? hw_branches_lbr_find_exception(c->kept) :
+		found = requester ? hw_branches_lbr_find_exception(c->kept) :
 				hw_branches_lbr_copy_exception(c, c->kept);
 		if (!found)
 			hw_branches_lbr_save(c->kept);
@@ -158,15 +159,15 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c, 
 
 /*
  * Freeze this CPU, with interrupts off. If this CPU is frozen already, it keeps the branches of the
- * earlier freeze. @crash: see hw_branches_lbr_keep().
+ * earlier freeze. @requester: see hw_branches_lbr_keep().
  */
-static __always_inline void hw_branches_lbr_freeze_here(bool crash)
+static __always_inline void hw_branches_lbr_freeze_here(bool requester)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 
 	/* An NMI may call this function between test and store: do both by one instruction. */
 	if (!this_cpu_xchg(hw_branches_lbr_cpu.frozen, true))
-		hw_branches_lbr_keep(c, crash);
+		hw_branches_lbr_keep(c, requester);
 }
 
 /**

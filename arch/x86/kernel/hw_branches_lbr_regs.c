@@ -99,8 +99,9 @@ noinstr void hw_branches_lbr_resume(void)
 /**
  * hw_branches_lbr_guest_enter - stop recording before a guest runs, if the LBRs would record it
  *
- * Called with interrupts off. Nothing has to be stopped if DEBUGCTL.LBR enables the LBRs: VM entry
- * loads the DEBUGCTL of the guest.
+ * Called with interrupts off. If DEBUGCTL.LBR enables the LBRs, this stops nothing: VM entry
+ * loads the DEBUGCTL of the guest. If that has LBR set, the records of the guest replace those of
+ * the recorder.
  *
  * Return: true if this call has stopped recording; then the caller must call
  * hw_branches_lbr_guest_exit().
