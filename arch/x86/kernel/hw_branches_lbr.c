@@ -12,10 +12,11 @@
  * hw_branches_lbr_yield() stops recording on all CPUs. A second after the last such event is gone,
  * hw_branches_lbr_take() starts recording again.
  *
- * hw_branches_lbr_owned, hw_branches_lbr_cpus, hw_branches_lbr_ended and hw_branches_lbr_online tell
- * which CPUs have to record. hw_branches_lbr_update() applies a change of the first three on the
- * CPUs that it concerns, if they are online. hw_branches_lbr_update_cpu() is also called on a CPU
- * that comes online or goes offline. hw_branches_lbr_busy has the CPUs that may record.
+ * hw_branches_lbr_owned, hw_branches_lbr_cpus, hw_branches_lbr_ended and
+ * hw_branches_lbr_online tell which CPUs have to record. hw_branches_lbr_update() applies a change
+ * of the first three on the CPUs that it concerns, if they are online. hw_branches_lbr_update_cpu()
+ * is also called on a CPU that comes online or goes offline. hw_branches_lbr_busy has the CPUs that
+ * may record.
  *
  * hw_branches_lbr_records is true on the CPUs that record. The recorder has enabled their LBRs,
  * except in two cases:
