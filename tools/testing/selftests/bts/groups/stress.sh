@@ -9,6 +9,8 @@
 
 # shellcheck source=shared/stress.sh
 . "$B/groups/shared/stress.sh"
+# shellcheck source=shared/crashes.sh
+. "$B/groups/shared/crashes.sh"
 
 # Repeat each run of the file stress/seeds: these have found bugs.
 stress_seeds() {
@@ -36,6 +38,9 @@ stress_fuzz() {
 	stressed perf "$part" pti=off -- fuzz -t "$part" -s "$STRESS_SEED" -n 1 -x sp
 	fuzzed all $((2 * part)) fuzz smp=4 pti=off
 	fuzzed all-32 "$part" fuzz_32 smp=2 pti=on
+	# While one tracer has no trace, perf gets the last branch records.
+	stressed lbr "$part" smp=2 mem=512 slice=2000 before="$LAB" "$(lbr_machine 32)" -- \
+		fuzz -t "$part" -s "$STRESS_SEED" -n 1 -x sprhkm
 }
 
 # Make as many requests as --requests says.

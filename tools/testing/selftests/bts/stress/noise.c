@@ -13,7 +13,9 @@
 
 #define RECORDER	"/sys/kernel/tracing/hw_branches/"
 #define EVENTS		"/sys/kernel/tracing/events/"
-#define AUX_PAGES	4
+
+/* The recorder can use last branch records. */
+static bool has_lbr;
 
 static bool put(const char *path, const char *text)
 {
@@ -79,6 +81,16 @@ static void switch_paranoid(void)
  * perf
  */
 
+/* Events that exclude traces */
+enum event { EVENT_SAMPLES, EVENT_AUX, EVENT_LBR };
+
+static enum event any_event(void)
+{
+	if (has_lbr && chance(2))
+		return EVENT_LBR;
+	return intel_bts_type() >= 0 && chance(2) ? EVENT_AUX : EVENT_SAMPLES;
+}
+
 /* Returns whether a trace exists, or with @perhaps may exist, that keeps the hardware from perf. */
 static bool any_firm_trace(bool perhaps)
 {
@@ -100,20 +112,25 @@ static bool any_firm_trace(bool perhaps)
 	return false;
 }
 
-static int open_event(bool aux, int type)
+static int open_event(enum event event)
 {
 	struct perf_event_attr attr = {
-		.type = aux ? type : PERF_TYPE_HARDWARE,
+		.type = event == EVENT_AUX ? intel_bts_type() : PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = aux ? 0 : PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.config = event == EVENT_AUX ? 0 : PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
 		.exclude_hv = 1,
-		.exclude_kernel = !aux,
-		.disabled = 1,
+		.exclude_kernel = event != EVENT_AUX,
+		.disabled = event != EVENT_LBR,
 	};
 
-	if (!aux) {
+	if (event == EVENT_SAMPLES) {
 		attr.sample_period = 1;
 		attr.sample_type = PERF_SAMPLE_IP;
+	}
+	if (event == EVENT_LBR) {
+		attr.sample_period = 1000;
+		attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
+		attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER;
 	}
 	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -122,12 +139,12 @@ static int open_event(bool aux, int type)
  * After the last trace has ended, the hardware stays claimed for a while. Even so, perf gets it,
  * but not while a CPU goes offline or online. So with @again, retry on EBUSY for a second.
  */
-static int open_event_beside_hotplug(bool aux, int type, bool again)
+static int open_event_beside_hotplug(enum event event, bool again)
 {
 	int fd, tries = 200;
 
 	do {
-		fd = open_event(aux, type);
+		fd = open_event(event);
 	} while (fd < 0 && errno == EBUSY && again && tries-- && !usleep(5000));
 	return fd;
 }
@@ -136,10 +153,10 @@ static void perf_comes_and_goes(bool recorder)
 {
 	uint32_t version = __atomic_load_n(&shared->version, __ATOMIC_SEQ_CST);
 	bool sure = recorder || any_firm_trace(false), perhaps = recorder || any_firm_trace(true);
-	int type = intel_bts_type(), fd, err;
+	int fd, err;
 
 	change();
-	fd = open_event_beside_hotplug(type >= 0 && chance(2), type, !perhaps);
+	fd = open_event_beside_hotplug(any_event(), !perhaps);
 	err = fd < 0 ? errno : 0;
 	shared->globals.perf = fd >= 0;
 	change();
@@ -195,7 +212,9 @@ static void watch(void)
 
 static void record(void)
 {
-	must_put(RECORDER "enable", "1");
+	bool lbr = has_lbr && chance(2);
+
+	must_put(RECORDER "enable", lbr ? "lbr" : "bts");
 	moment(20);
 	switch (rng(5)) {
 	case 0:
@@ -204,7 +223,8 @@ static void record(void)
 		must_put(RECORDER "freeze", "0");
 		break;
 	case 1:
-		perf_comes_and_goes(true);
+		/* With last branch records, the recorder gives way to perf. */
+		perf_comes_and_goes(!lbr);
 		break;
 	case 2:
 		watch();
@@ -319,6 +339,10 @@ static void start(unsigned int kinds, unsigned int number, const char *module)
 void noise_start(unsigned int kinds, const char *module)
 {
 	shared->noise = kinds;
+	if (kinds & NOISE_RECORDER) {
+		has_lbr = put(RECORDER "enable", "lbr");
+		must_put(RECORDER "enable", "0");
+	}
 	if (kinds & (NOISE_SYSCTL | NOISE_PERF | NOISE_RECORDER | NOISE_MODULE))
 		start(kinds & ~NOISE_HOTPLUG, 0, module);
 	if (kinds & NOISE_HOTPLUG)
