@@ -18,6 +18,7 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/sprintf.h>
+#include <linux/time64.h>
 
 #include "trace_hw_branches.h"
 

@@ -12,6 +12,7 @@
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
 #include <linux/smp.h>
+#include <linux/time64.h>
 
 #include <asm/cpu_entry_area.h>
 #include <asm/debugctl.h>
