@@ -341,6 +341,8 @@ void noise_start(unsigned int kinds, const char *module)
 	shared->noise = kinds;
 	if (kinds & NOISE_RECORDER) {
 		has_lbr = put(RECORDER "enable", "lbr");
+		if (!has_lbr && errno != EOPNOTSUPP)
+			violation("the recorder with lbr: %s", strerror(errno));
 		must_put(RECORDER "enable", "0");
 	}
 	if (kinds & (NOISE_SYSCTL | NOISE_PERF | NOISE_RECORDER | NOISE_MODULE))
