@@ -488,7 +488,7 @@ def main():
             found = True
             print_branches(cpu, source, branches[:args.n], names)
     if not found and not damaged:
-        warn("there are no branches: the recorder was off, or with lbr, it is not frozen")
+        warn("there are no branches: the recorder was off, or with lbr, not frozen")
     sys.exit(damaged)
 
 
