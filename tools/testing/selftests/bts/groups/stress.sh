@@ -38,9 +38,9 @@ stress_fuzz() {
 	stressed perf "$part" pti=off -- fuzz -t "$part" -s "$STRESS_SEED" -n 1 -x sp
 	fuzzed all $((2 * part)) fuzz smp=4 pti=off
 	fuzzed all-32 "$part" fuzz_32 smp=2 pti=on
-	# While one tracer has no trace, perf gets the last branch records.
+	# Use one tracer only: while it has no trace, perf can get the last branch records.
 	stressed lbr "$part" smp=2 mem=512 slice=2000 before="$LAB" "$(lbr_machine 32)" -- \
-		fuzz -t "$part" -s "$STRESS_SEED" -n 1 -x sprhkm
+		fuzz -t "$part" -s "$STRESS_SEED" -n 1 -x sprhkml
 }
 
 # Make as many requests as --requests says.
@@ -74,6 +74,6 @@ group_stress() {
 	report "  seed $STRESS_SEED"
 	for part in ${STRESS_PARTS:-seeds faults fuzz many races}; do
 		part=$(one_of STRESS_PARTS "$part" seeds faults fuzz many races) || exit
-		"stress_$part" $(((STRESS_SECONDS + 9) / 10))
+		"stress_$part" $(((STRESS_SECONDS + 10) / 11))
 	done
 }

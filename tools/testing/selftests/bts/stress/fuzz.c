@@ -15,7 +15,7 @@
  *   -n	number of tracers
  *   -o	run only the tracer with this number
  *   -x	other activity, by letters: s (sysctls), p (perf), r (recorder), h (CPU hotplug),
- *	k (kills), m (loads and unloads of MODULE)
+ *	k (kills), m (loads and unloads of MODULE), l (r and p use last branch records, too)
  *   -i	initial number of the life of each tracer. After a kill, a tracer starts again with the
  *	next number, and so with other random numbers
  */
@@ -70,7 +70,7 @@ static void usage(const char *option, const char *value)
 {
 	fprintf(stderr, "fuzz: %s %s: usage: fuzz [-s SEED] [-t SECONDS] [-r REQUESTS]\n", option,
 		value);
-	fprintf(stderr, "  [-n 1..%d] [-o 0..%d] [-x sprhkm] [-i LIFE] [MODULE]\n", NR_TRACERS,
+	fprintf(stderr, "  [-n 1..%d] [-o 0..%d] [-x sprhkml] [-i LIFE] [MODULE]\n", NR_TRACERS,
 		NR_TRACERS - 1);
 	exit(2);
 }
@@ -83,7 +83,7 @@ static uint64_t now_ms(void)
 	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
 }
 
-static const char noise_letters[NR_KINDS + 1] = "sprhkm";
+static const char noise_letters[NR_KINDS + 1] = "sprhkml";
 
 static unsigned int noise_kinds(const char *letters)
 {
@@ -143,6 +143,8 @@ static void read_options(int argc, char **argv)
 		usage("-n", "0");
 	if (options.noise & NOISE_MODULE && !options.module)
 		usage("-x m", "without a module");
+	if (options.noise & NOISE_LBR && !(options.noise & NOISE_RECORDER))
+		usage("-x l", "without r");
 }
 
 static void share(void)

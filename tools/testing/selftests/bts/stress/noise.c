@@ -14,9 +14,6 @@
 #define RECORDER	"/sys/kernel/tracing/hw_branches/"
 #define EVENTS		"/sys/kernel/tracing/events/"
 
-/* The recorder can use last branch records. */
-static bool has_lbr;
-
 static bool put(const char *path, const char *text)
 {
 	errno = -try_text(path, text);
@@ -86,7 +83,7 @@ enum event { EVENT_SAMPLES, EVENT_AUX, EVENT_LBR };
 
 static enum event any_event(void)
 {
-	if (has_lbr && chance(2))
+	if (shared->noise & NOISE_LBR && chance(2))
 		return EVENT_LBR;
 	return intel_bts_type() >= 0 && chance(2) ? EVENT_AUX : EVENT_SAMPLES;
 }
@@ -212,7 +209,7 @@ static void watch(void)
 
 static void record(void)
 {
-	bool lbr = has_lbr && chance(2);
+	bool lbr = shared->noise & NOISE_LBR && chance(2);
 
 	must_put(RECORDER "enable", lbr ? "lbr" : "bts");
 	moment(20);
@@ -233,7 +230,7 @@ static void record(void)
 		pull_triggers();
 	}
 	must_put(RECORDER "enable", "0");
-	noise_done(NOISE_RECORDER);
+	noise_done(lbr ? NOISE_LBR : NOISE_RECORDER);
 }
 
 /*
@@ -339,12 +336,6 @@ static void start(unsigned int kinds, unsigned int number, const char *module)
 void noise_start(unsigned int kinds, const char *module)
 {
 	shared->noise = kinds;
-	if (kinds & NOISE_RECORDER) {
-		has_lbr = put(RECORDER "enable", "lbr");
-		if (!has_lbr && errno != EOPNOTSUPP)
-			violation("the recorder with lbr: %s", strerror(errno));
-		must_put(RECORDER "enable", "0");
-	}
 	if (kinds & (NOISE_SYSCTL | NOISE_PERF | NOISE_RECORDER | NOISE_MODULE))
 		start(kinds & ~NOISE_HOTPLUG, 0, module);
 	if (kinds & NOISE_HOTPLUG)

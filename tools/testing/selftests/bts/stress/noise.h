@@ -10,6 +10,7 @@
 #define NOISE_HOTPLUG	0x8	/* CPUs go offline and online */
 #define NOISE_KILL	0x10	/* tracees and tracers are killed */
 #define NOISE_MODULE	0x20	/* a module that traces a CPU is loaded and unloaded */
+#define NOISE_LBR	0x40	/* NOISE_RECORDER and NOISE_PERF use last branch records, too */
 /*
  * Kinds of noise that may make gaps in any trace by the hardware. A gap is a time in which nothing
  * is recorded.

@@ -100,7 +100,7 @@ struct globals {
 
 #define NR_LOCKS	16
 #define NR_NOISES	2	/* processes that make noise */
-#define NR_KINDS	6	/* kinds of noise: the bits of NOISE_* */
+#define NR_KINDS	7	/* kinds of noise: the bits of NOISE_* */
 
 struct shared {
 	u64_shared seed;
@@ -117,7 +117,6 @@ struct shared {
 	uint32_t noise_pids[NR_NOISES];
 	/* number of requests that returned EBUSY */
 	uint32_t busy;
-	uint32_t unused;
 	struct globals globals;
 	/*
 	 * [uid % NR_LOCKS]: 1 + number of the tracer that may change the charge of uid, or 0. Root
