@@ -132,14 +132,20 @@ static bool is_given_up(void)
 	return yes;
 }
 
-/* The recorder takes the LBRs back a second after perf has released them: wait 10 s at most. */
-static bool taken_back(void)
+/*
+ * Wait until all CPUs record, 10 s at most. The recorder takes the LBRs back a second after perf
+ * has released them.
+ */
+static bool all_record(void)
 {
 	int i;
 
-	for (i = 0; i < 1000 && is_given_up(); i++)
+	for (i = 0; i < 1000; i++) {
+		if (is("enable", "lbr") && recording_cpus() == cpus())
+			return true;
 		usleep(10000);
-	return is("enable", "lbr") && recording_cpus() == cpus();
+	}
+	return false;
 }
 
 static int files(int depth)
@@ -174,7 +180,7 @@ static int files(int depth)
 	ok(fd >= 0 && set("enable", "bts") && !set("enable", "auto") &&
 	   is("enable", GIVEN_UP), "auto: lbr where BTS is in use");
 	close(fd);
-	ok(taken_back(), "which begins when perf is done");
+	ok(all_record(), "which begins when perf is done");
 	must_set("enable", "0");
 	return finish();
 }
@@ -208,7 +214,7 @@ static void check_loop(void)
 	}
 	ok(interrupts("CAL") - before < times / 2, "%d events of perf: %ld IPIs", times,
 	   interrupts("CAL") - before);
-	ok(taken_back(), "taken back after them");
+	ok(all_record(), "taken back after them");
 }
 
 static int beside_perf(int depth)
@@ -241,7 +247,7 @@ static int beside_perf(int depth)
 	ok(is("enable", GIVEN_UP), "off and on meanwhile");
 	close(two);
 	ok(is("enable", GIVEN_UP), "after: not taken back at once");
-	ok(taken_back(), "after: taken back, %d CPUs record", recording_cpus());
+	ok(all_record(), "after: taken back, %d CPUs record", recording_cpus());
 	usleep(20000);
 	ok(branches(0) > (size_t)depth / 2, "after: %zu branches", branches(0));
 	/* This event keeps the PMU reserved. */
@@ -284,7 +290,7 @@ static int migrated(void)
 		work();
 		kept += is("enable", GIVEN_UP) && enabled_cpus() < 2;
 		close(fd);
-		back += taken_back();
+		back += all_record();
 		usleep(20000);
 		for (cpu = 0; cpu < cpus(); cpu++)
 			empty += branches(cpu) < 4;
@@ -334,7 +340,7 @@ static int around(char **argv)
 	ok(passes(argv, "before"), "before");
 	must_set("enable", "lbr");
 	ok(passes(argv, "during"), "during");
-	ok(taken_back(), "taken back, %d CPUs record", recording_cpus());
+	ok(all_record(), "taken back, %d CPUs record", recording_cpus());
 	must_set("enable", "0");
 	ok(passes(argv, "after"), "after");
 	return finish();
@@ -619,7 +625,7 @@ static int watched(void)
 		}
 	}
 	ok(work >= 5, "%d branches of the code that writes", work);
-	ok(recording_cpus() == cpus() && is("freeze", "0"), "recording goes on");
+	ok(all_record() && is("freeze", "0"), "recording goes on");
 	return finish();
 }
 
