@@ -489,7 +489,8 @@ static void print_all(unsigned long nr, bool plain)
 			found |= print_cpu(cpu, offset, nr, plain);
 	}
 	if (!found && !damaged)
-		warnx("the dump has no branches: the recorder was off, or with lbr, not frozen");
+		warnx("the dump has no branches: the recorder was off, or with lbr, not frozen, "
+		      "or perf had the hardware");
 }
 
 static void say_usage(FILE *out)

@@ -488,7 +488,8 @@ def main():
             found = True
             print_branches(cpu, source, branches[:args.n], names)
     if not found and not damaged:
-        warn("there are no branches: the recorder was off, or with lbr, not frozen")
+        warn("there are no branches: the recorder was off, or with lbr, not frozen, or perf had"
+             " the hardware")
     sys.exit(damaged)
 
 

@@ -4,8 +4,10 @@
  * kernel, and from reserved memory that survives a reboot. SOURCE is bts or lbr. MODULE is the file
  * of bts_crash for `dump`, otherwise that of bts_remains.
  *
- *   remains MODULE dump SOURCE|ring|0	crash, and let the emulator write dumps. ring: the source is
- *				bts, and a ring has older records of CPU 0. 0: the recorder is off
+ *   remains MODULE dump SOURCE|ring|given|0
+ *				crash, and let the emulator write dumps. ring: the source is bts,
+ *				and a ring has older records of CPU 0. given: the recorder has
+ *				given the LBRs up to perf. 0: the recorder is off
  *   remains VMLINUX live SCRIPT	read the running kernel by drgn
  *   remains MODULE panic|init|shutdown SOURCE
  *				end the kernel; the next boot reads its branches
@@ -30,6 +32,7 @@
 #include "../guest/dump.h"
 #include "../guest/tracee.h"
 
+#define NEVER		(1ULL << 40)
 #define LAST_BOOT	"last_boot"
 #define WATCHDOG	"/dev/watchdog"
 
@@ -57,16 +60,26 @@ static void fill_ring(void)
 	must_set("freeze", "0");
 }
 
+/* Start to record, for `dump`. */
+static void record(const char *source)
+{
+	bool ring = !strcmp(source, "ring"), given = !strcmp(source, "given");
+
+	must_set("enable", ring ? "bts" : given ? "lbr" : source);
+	usleep(20000);
+	if (ring)
+		fill_ring();
+	if (given && open_lbr(0, -1, NEVER, false) < 0)
+		give_up("perf's event");
+}
+
 /* Crash, and let the emulator write dumps to the directory of the case, on the host. */
 static int write_dumps(const char *source)
 {
 	char answer[256] = "";
 
 	must_set("crash_nr", "32");
-	must_set("enable", strcmp(source, "ring") ? source : "bts");
-	usleep(20000);
-	if (!strcmp(source, "ring"))
-		fill_ring();
+	record(source);
 	ok(crash_once("task", 0) && is("freeze", strcmp(source, "0") ? "1" : "0"), "crashed");
 	ok(!hmp("dump-guest-memory dump.physical", answer, sizeof(answer)) && !answer[0],
 	   "dump: %s", answer);
@@ -163,12 +176,13 @@ static void read_live(char *const argv[], const char *source, int least)
 {
 	static const char off[] = "hw_branches.py: there are no branches: the recorder was off";
 	struct found f;
+	char *text, *end;
 	bool success;
-	char *text;
 	int i;
 
 	text = output_of(argv, &success);
-	ok(success && !strncmp(text, off, strlen(off)) && !strchr(text, '\n')[1],
+	end = strchr(text, '\n');
+	ok(success && !strncmp(text, off, strlen(off)) && end && !end[1],
 	   "%s: no branches while the recorder is off", source);
 	free(text);
 	must_set("enable", source);
