@@ -61,7 +61,8 @@ void ds_expect_late_pmi(void)
 /**
  * ds_late_pmi_arrived - undo ds_expect_late_pmi(): the owner's NMI handler has recognized the PMI
  *
- * ds_claim_late_pmi() may change the number meanwhile, in an NMI.
+ * ds_claim_late_pmi() may change the number meanwhile, in an NMI. If two PMIs were expected
+ * already, ds_expect_late_pmi() has not counted this one, and one of the two will not be claimed.
  */
 void ds_late_pmi_arrived(void)
 {

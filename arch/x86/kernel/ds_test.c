@@ -477,7 +477,7 @@ static unsigned int late_pmis(void)
 /* At most two are expected, none of those that have arrived, and none after a second. */
 static void test_late_pmis(struct kunit *test)
 {
-	unsigned int none, two, arrived, old, renewed;
+	unsigned int none, two, arrived, one, old, renewed;
 
 	migrate_disable();
 	late_pmis();
@@ -491,6 +491,10 @@ static void test_late_pmis(struct kunit *test)
 	ds_late_pmi_arrived();
 	arrived = late_pmis();
 	ds_expect_late_pmi();
+	ds_expect_late_pmi();
+	ds_late_pmi_arrived();
+	one = late_pmis();
+	ds_expect_late_pmi();
 	msleep(MSEC_PER_SEC + 100);
 	old = late_pmis();
 	ds_expect_late_pmi();
@@ -502,6 +506,7 @@ static void test_late_pmis(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, none, 0);
 	KUNIT_EXPECT_EQ(test, two, 2);
 	KUNIT_EXPECT_EQ(test, arrived, 0);
+	KUNIT_EXPECT_EQ(test, one, 1);
 	KUNIT_EXPECT_EQ(test, old, 0);
 	KUNIT_EXPECT_EQ(test, renewed, 1);
 }

@@ -146,8 +146,10 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c, 
 	c->kept->nr = 0;
 	if (this_cpu_read(hw_branches_lbr_records)) {
 		hw_branches_lbr_enable(false);
-		found = requester ? hw_branches_lbr_find_exception(c->kept) :
-				hw_branches_lbr_copy_exception(c, c->kept);
+		if (requester)
+			found = hw_branches_lbr_find_exception(c->kept);
+		else
+			found = hw_branches_lbr_copy_exception(c, c->kept);
 		if (!found)
 			hw_branches_lbr_save(c->kept);
 	}
