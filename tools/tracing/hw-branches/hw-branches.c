@@ -489,8 +489,7 @@ static void print_all(unsigned long nr, bool plain)
 			found |= print_cpu(cpu, offset, nr, plain);
 	}
 	if (!found && !damaged)
-		warnx("the dump has no branches: the recorder was off, or with lbr, not frozen, "
-		      "or perf had the hardware");
+		warnx("no branches: the recorder was off, lbr not frozen, or perf had the LBRs");
 }
 
 static void say_usage(FILE *out)

@@ -488,8 +488,7 @@ def main():
             found = True
             print_branches(cpu, source, branches[:args.n], names)
     if not found and not damaged:
-        warn("there are no branches: the recorder was off, or with lbr, not frozen, or perf had"
-             " the hardware")
+        warn("no branches: the recorder was off, lbr not frozen, or perf had the LBRs")
     sys.exit(damaged)
 
 

@@ -87,7 +87,7 @@ dumped() {
 
 # says_nothing NAME COMMAND...: COMMAND must print nothing, and say why.
 says_nothing() {
-	local name=$1 why='no branches: the recorder was off, .* perf had the hardware$'
+	local name=$1 why='no branches: the recorder was off, .* perf had the LBRs$'
 
 	reads_dump "$name" 0 "${@:2}"
 	if [ ! -s "$CASE_DIR/$name" ] && grep -q "$why" "$CASE_DIR/$name.stderr"; then

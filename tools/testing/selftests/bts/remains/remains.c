@@ -174,7 +174,7 @@ static char *output_of(char *const argv[], bool *success)
 
 static void read_live(char *const argv[], const char *source, int least)
 {
-	static const char off[] = "hw_branches.py: there are no branches: the recorder was off";
+	static const char off[] = "hw_branches.py: no branches: the recorder was off";
 	struct found f;
 	char *text, *end;
 	bool success;
