@@ -23,7 +23,8 @@ function name_of(text)
 	}
 }
 
-/^# / && !/^# init: / { note = substr($0, 3) }
+# KUnit prints the speed of a slow test after the reason of its failure.
+/^# / && !/^# init: / && !/^# [^ ]*\.speed: / { note = substr($0, 3) }
 
 /^ok [0-9]/ {
 	run++
