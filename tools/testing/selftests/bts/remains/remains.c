@@ -63,14 +63,18 @@ static void fill_ring(void)
 /* Start to record, for `dump`. */
 static void record(const char *source)
 {
-	bool ring = !strcmp(source, "ring"), given = !strcmp(source, "given");
-
-	must_set("enable", ring ? "bts" : given ? "lbr" : source);
-	usleep(20000);
-	if (ring)
+	if (!strcmp(source, "given")) {
+		must_set("enable", "lbr");
+		ok(open_lbr(0, -1, NEVER, false) >= 0 && is("enable", "lbr (given up to perf)"),
+		   "perf has the LBRs");
+	} else if (!strcmp(source, "ring")) {
+		must_set("enable", "bts");
+		usleep(20000);
 		fill_ring();
-	if (given && open_lbr(0, -1, NEVER, false) < 0)
-		give_up("perf's event");
+	} else {
+		must_set("enable", source);
+		usleep(20000);
+	}
 }
 
 /* Crash, and let the emulator write dumps to the directory of the case, on the host. */
