@@ -343,7 +343,7 @@ struct hw_branches_boot_view {
  */
 #define HW_BRANCHES_BOOT_LINES	0x10000
 
-/* Tell whether line @pos exists. The caller has checked that @view->left has this CPU. */
+/* Tell whether line @pos exists. The caller has checked that @view->left has the line's CPU. */
 static bool hw_branches_boot_line(struct hw_branches_boot_view *view, loff_t pos)
 {
 	int cpu = pos / HW_BRANCHES_BOOT_LINES;
