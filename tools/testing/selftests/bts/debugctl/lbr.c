@@ -22,7 +22,6 @@
 #define RING_PAGES	64
 #define MSR_TOS		0x1c9
 #define MSR_FROM	0x680
-#define NEVER		(1ULL << 40)
 
 static bool kept;
 

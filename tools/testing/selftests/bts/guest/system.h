@@ -79,6 +79,8 @@ long samples_a_second(int cpu);
  * branches of user mode and, if @kernel, of the kernel. Returns a file descriptor, or -errno.
  */
 int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
+/* A @period that no test reaches: the event takes no samples. */
+#define NEVER	(1ULL << 40)
 /*
  * Returns the number of interrupts since boot, on all CPUs, or 0 on an error. @name is that of a
  * line in /proc/interrupts: "CAL" is function call interrupts.

@@ -31,7 +31,6 @@
 #include "../guest/lbrs.h"
 
 #define GIVEN_UP	"lbr (given up to perf)"
-#define NEVER		(1ULL << 40)
 
 static const char online[] = "/sys/devices/system/cpu/cpu1/online";
 

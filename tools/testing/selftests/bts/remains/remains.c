@@ -32,7 +32,6 @@
 #include "../guest/dump.h"
 #include "../guest/tracee.h"
 
-#define NEVER		(1ULL << 40)
 #define LAST_BOOT	"last_boot"
 #define WATCHDOG	"/dev/watchdog"
 

@@ -11,7 +11,6 @@
 
 #include "../guest/recorder.h"
 
-#define NEVER	(1ULL << 40)
 #define MOST	1000
 
 /* The value of the only element of the map */
