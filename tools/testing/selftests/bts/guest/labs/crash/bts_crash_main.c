@@ -373,12 +373,6 @@ static noinline void bts_crash_panic(void)
 	panic("as asked for by a test");
 }
 
-static void do_passed(void)
-{
-	bts_crash_passed();
-	bts_crash_panic();
-}
-
 static noinline void bts_crash_nmi_panic(void)
 {
 	bts_crash_work(5);
@@ -437,6 +431,22 @@ static noinline void bts_crash_bug(void)
 {
 	bts_crash_work(5);
 	BUG();
+}
+
+/*
+ * BUG() after a #GP that was not fatal. Unlike most exceptions, the trap of BUG() does not replace
+ * the branches that were saved for a crash.
+ */
+static void do_passed(void)
+{
+	bts_crash_passed(false);
+	bts_crash_bug();
+}
+
+static void do_passed_moved(void)
+{
+	bts_crash_passed(true);
+	bts_crash_bug();
 }
 
 static noinline void bts_crash_warn(void)
@@ -670,6 +680,7 @@ static const struct {
 	{ "protection", do_protection },
 	{ "moved", bts_crash_moved },
 	{ "passed", do_passed },
+	{ "passedmoved", do_passed_moved },
 	{ "kernel", do_kernel },
 	{ "fixup", do_fixup },
 	{ "victim", do_victim },

@@ -33,11 +33,12 @@ void bts_crash_hard_lockup(void);
 void bts_crash_stuck(void);
 
 /*
- * Raise #GP on another CPU than CPU 0, and migrate to CPU 0 in its handler. bts_crash_moved()
- * crashes there. bts_crash_passed() returns.
+ * bts_crash_moved() raises #GP on another CPU than CPU 0, migrates to CPU 0 in its handler, and
+ * crashes there. bts_crash_passed() raises a #GP that is not fatal, and returns. If @migrate is
+ * set, it migrates like bts_crash_moved().
  */
 void bts_crash_moved(void);
-void bts_crash_passed(void);
+void bts_crash_passed(bool migrate);
 
 /* Returns whether BTS of this CPU is on. */
 static inline bool records(void)

@@ -85,22 +85,25 @@ noinline void bts_crash_longjmp(void)
 STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
 #endif
 
-static bool passes;
+/* What bts_crash_handle() does */
+static bool migrates, passes;
 
 /*
  * Called in the handler of #GP, which has enabled interrupts. Leave the RCU critical section of the
  * notifiers, as the task must not migrate in it: nothing unregisters this notifier meanwhile.
  */
-static int bts_crash_migrate(struct notifier_block *nb, unsigned long event, void *data)
+static int bts_crash_handle(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 
 	if (event != DIE_GPF)
 		return NOTIFY_DONE;
 
-	rcu_read_unlock();
-	set_cpus_allowed_ptr(current, cpumask_of(0));
-	rcu_read_lock();
+	if (migrates) {
+		rcu_read_unlock();
+		set_cpus_allowed_ptr(current, cpumask_of(0));
+		rcu_read_lock();
+	}
 	if (!passes)
 		return NOTIFY_DONE;
 	/* Skip the instruction of bts_crash_raise(). */
@@ -109,7 +112,7 @@ static int bts_crash_migrate(struct notifier_block *nb, unsigned long event, voi
 	return NOTIFY_STOP;
 }
 
-static struct notifier_block migrate_notifier = { .notifier_call = bts_crash_migrate };
+static struct notifier_block gp_notifier = { .notifier_call = bts_crash_handle };
 
 /* Write to an address that is not canonical. The instruction has two bytes. */
 static noinline void bts_crash_raise(void)
@@ -117,20 +120,27 @@ static noinline void bts_crash_raise(void)
 	asm volatile("movl %%eax, (%%" _ASM_CX ")" : : "c" (BIT(BITS_PER_LONG - 2)) : "memory");
 }
 
-void bts_crash_moved(void)
+static void raise_handled(bool migrate, bool pass)
 {
-	set_cpus_allowed_ptr(current, cpumask_of(cpumask_any_but(cpu_online_mask, 0)));
-	if (register_die_notifier(&migrate_notifier))
+	migrates = migrate;
+	passes = pass;
+	if (migrates)
+		set_cpus_allowed_ptr(current, cpumask_of(cpumask_any_but(cpu_online_mask, 0)));
+	if (register_die_notifier(&gp_notifier))
 		return;
 	bts_crash_work(5);
 	bts_crash_raise();
-	unregister_die_notifier(&migrate_notifier);
+	unregister_die_notifier(&gp_notifier);
 }
 
-void bts_crash_passed(void)
+void bts_crash_moved(void)
 {
-	passes = true;
-	bts_crash_moved();
+	raise_handled(true, false);
+}
+
+void bts_crash_passed(bool migrate)
+{
+	raise_handled(migrate, true);
 }
 
 /*
