@@ -5,6 +5,7 @@
 # has the reason. If a guest crashes, its counts are lost.
 
 COVERAGE_GOAL=90
+COVERAGE_GROUPS="units debugctl ds bts step ptrace ptracerules ring0 lbr remains silicon stress"
 
 # count_lines DIR: print gcov's text for the files of counts in DIR.
 count_lines() {
@@ -32,7 +33,7 @@ sum_counts() {
 cmd_coverage() {
 	local groups=("$@") sums status=0
 
-	[ $# -gt 0 ] || read -ra groups <<<"debugctl ds bts ptrace ptracerules ring0 lbr remains stress"
+	[ $# -gt 0 ] || read -ra groups <<<"$COVERAGE_GROUPS"
 	CONFIG=$([ "$CONFIG" = base ] || printf '%s,' "$CONFIG")gcov
 	run_groups "${groups[@]}"
 	sums=$RESULTS/coverage
