@@ -139,10 +139,11 @@ kinds_survived() {
 	lbr_crash "$1" bug bts_crash_bug "$2" "$3"
 }
 
-# handled MACHINE LEAST: the handler of an exception migrates and crashes; or it returns, and the
-# kernel crashes later. That crash must not print the branches before the exception.
+# handled MACHINE LEAST: moved: the handler of a #GP migrates and crashes. passed: BUG() after a #GP
+# that was not fatal. passedmoved: the same, and the handler of the #GP has migrated. BUG() must not
+# print the branches before the #GP.
 handled() {
-	# A boot can make one only: the killed task leaves its die notifier registered.
+	# A boot can make only one crash `moved`: the killed task leaves its die notifier registered.
 	lbr_crash "$1" moved bts_crash_raise "$2"
 	lbr_crash "$1" passed bts_crash_bug "$2"
 	lbr_crash "$1" passedmoved bts_crash_bug "$2"

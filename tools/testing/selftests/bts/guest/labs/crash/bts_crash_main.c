@@ -435,18 +435,19 @@ static noinline void bts_crash_bug(void)
 
 /*
  * BUG() after a #GP that was not fatal. Unlike most exceptions, the trap of BUG() does not replace
- * the branches that were saved for a crash.
+ * the branches that were saved for a crash. So if hw_branches_lbr_drop_saved() has not dropped
+ * those of the #GP, BUG() prints them.
  */
 static void do_passed(void)
 {
-	bts_crash_passed(false);
-	bts_crash_bug();
+	if (bts_crash_passed(false))
+		bts_crash_bug();
 }
 
 static void do_passed_moved(void)
 {
-	bts_crash_passed(true);
-	bts_crash_bug();
+	if (bts_crash_passed(true))
+		bts_crash_bug();
 }
 
 static noinline void bts_crash_warn(void)

@@ -34,11 +34,11 @@ void bts_crash_stuck(void);
 
 /*
  * bts_crash_moved() raises #GP on another CPU than CPU 0, migrates to CPU 0 in its handler, and
- * crashes there. bts_crash_passed() raises a #GP that is not fatal, and returns. If @migrate is
- * set, it migrates like bts_crash_moved().
+ * crashes there. bts_crash_passed() raises a #GP that is not fatal, and returns whether that
+ * worked. If @migrate is set, it migrates like bts_crash_moved().
  */
 void bts_crash_moved(void);
-void bts_crash_passed(bool migrate);
+bool bts_crash_passed(bool migrate);
 
 /* Returns whether BTS of this CPU is on. */
 static inline bool records(void)

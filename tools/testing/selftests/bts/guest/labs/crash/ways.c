@@ -85,8 +85,12 @@ noinline void bts_crash_longjmp(void)
 STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
 #endif
 
-/* What bts_crash_handle() does */
+/*
+ * bts_crash_handle() migrates to CPU 0 if @migrates is set, and lets the task continue if @passes
+ * is set. It sets @handled_on to the CPU on which it was called.
+ */
 static bool migrates, passes;
+static int handled_on;
 
 /*
  * Called in the handler of #GP, which has enabled interrupts. Leave the RCU critical section of the
@@ -99,6 +103,7 @@ static int bts_crash_handle(struct notifier_block *nb, unsigned long event, void
 	if (event != DIE_GPF)
 		return NOTIFY_DONE;
 
+	handled_on = raw_smp_processor_id();
 	if (migrates) {
 		rcu_read_unlock();
 		set_cpus_allowed_ptr(current, cpumask_of(0));
@@ -124,6 +129,7 @@ static void raise_handled(bool migrate, bool pass)
 {
 	migrates = migrate;
 	passes = pass;
+	handled_on = -1;
 	if (migrates)
 		set_cpus_allowed_ptr(current, cpumask_of(cpumask_any_but(cpu_online_mask, 0)));
 	if (register_die_notifier(&gp_notifier))
@@ -138,9 +144,10 @@ void bts_crash_moved(void)
 	raise_handled(true, false);
 }
 
-void bts_crash_passed(bool migrate)
+bool bts_crash_passed(bool migrate)
 {
 	raise_handled(migrate, true);
+	return handled_on >= 0 && migrate == (raw_smp_processor_id() != handled_on);
 }
 
 /*
