@@ -47,6 +47,7 @@
 #define DEBUGCTL_TR_BIT	0x40
 #define DEBUGCTL_RECORDS	0xc0	/* TR, BTS */
 #define DEBUGCTL_FILTERED	0x2c0	/* TR, BTS, BTS_OFF_OS */
+#define DEBUGCTL_FREEZE_LBRS	0x800
 
 #define READ_ALL	3	/* command of klogctl() */
 
@@ -559,21 +560,28 @@ static void check_stray(void)
 
 static void check_leftover(void)
 {
-	struct tracee t = tracee_new();
+	const unsigned int period = 499;
 	struct trace got = { };
 	size_t marks, known;
-	int lbr = open_lbr(0, -1, 100, false);
-	const long period = 499;
+	uint64_t msr;
+	struct tracee t;
+	int lbr;
 	long pmis;
 
+	pin_to(0);
+	t = tracee_new();
+	allow_many_samples();
+	lbr = open_lbr(0, -1, 100, false);
 	if (lbr < 0)
 		give_up("no event with LBRs: %d", lbr);
 	known_work(BRANCHES);
 	close(lbr);
-	sample_all(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, period);
-	pmis = interrupts("PMI");
+	msr = read_msr(0, MSR_DEBUGCTL);
+	ok(msr & DEBUGCTL_FREEZE_LBRS, "DEBUGCTL is %#llx", (unsigned long long)msr);
+	sample_branches(t.pid, -1, period);
 	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(ROOM), 0))
 		give_up("no trace");
+	pmis = interrupts("PMI");
 	tracee_do(&t, known_work, BRANCHES);
 	pmis = interrupts("PMI") - pmis;
 	ok(pmis >= BRANCHES / period, "%ld PMIs", pmis);
