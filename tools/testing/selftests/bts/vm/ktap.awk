@@ -23,8 +23,9 @@ function name_of(text)
 	}
 }
 
-# KUnit prints the speed of a slow test after the reason of its failure.
-/^# / && !/^# init: / && !/^# [^ ]*\.speed: / { note = substr($0, 3) }
+# After the reason of a failure, KUnit may print that the test is slow, and a summary.
+/^# / && !/^# init: / && !/^# [^ ]*\.speed: / && !/: Test should be marked slow/ &&
+!/^# [^ ]*: pass:[0-9]/ { note = substr($0, 3) }
 
 /^ok [0-9]/ {
 	run++
