@@ -273,7 +273,7 @@ static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 		 * @exception after the freeze had cleared it. Those branches are from before the
 		 * thaw, too.
 		 */
-		c->exception = NULL;
+		WRITE_ONCE(c->exception, NULL);
 		branch_forget_freeze(&c->frozen_by);
 		/* From here on, an NMI may freeze this CPU, and call hw_branches_lbr_keep(). */
 		barrier();
