@@ -489,7 +489,7 @@ static void print_all(unsigned long nr, bool plain)
 			found |= print_cpu(cpu, offset, nr, plain);
 	}
 	if (!found && !damaged)
-		warnx("no branches: the recorder was off, lbr not frozen, or perf had the LBRs");
+		warnx("no branches: the recorder was off, perf had the LBRs or lbr was not frozen");
 }
 
 static void say_usage(FILE *out)

@@ -136,14 +136,17 @@ class Memory:
     def has(self, key):
         return key in self.info
 
-    def number(self, key):
-        return int(self.info[key])
+    def value(self, key, base=10):
+        if not self.has(key):
+            sys.exit("hw_branches.py: no %s in VMCOREINFO: that kernel could not record branches"
+                     % key)
+        return int(self.info[key], base)
 
-    def symbol(self, key):
-        return int(self.info["SYMBOL(%s)" % key], 16)
+    def symbol(self, name):
+        return self.value("SYMBOL(%s)" % name, 16)
 
-    def offset(self, key):
-        return int(self.info["OFFSET(%s)" % key])
+    def offset(self, name):
+        return self.value("OFFSET(%s)" % name)
 
     def words(self, address, nr):
         data = self.program.read(address, 8 * nr)
@@ -155,7 +158,7 @@ class Memory:
         return list(zip(words[0::3], words[1::3]))
 
     def cpus(self):
-        return range(self.number("NUMBER(nr_cpu_ids)"))
+        return range(self.value("NUMBER(nr_cpu_ids)"))
 
     def variable(self, name, cpu):
         """
@@ -470,8 +473,6 @@ def main():
     args = parser.parse_args()
     program, info = open_dump(args.dump)
     memory = Memory(program, info)
-    if not memory.has("SYMBOL(ds_cpu)"):
-        sys.exit("hw_branches.py: that kernel could not record branches")
     if not args.dump:
         warn_if_recording()
         args.m = args.m or "/proc/kallsyms"
@@ -488,7 +489,7 @@ def main():
             found = True
             print_branches(cpu, source, branches[:args.n], names)
     if not found and not damaged:
-        warn("no branches: the recorder was off, lbr not frozen, or perf had the LBRs")
+        warn("no branches: the recorder was off, perf had the LBRs or lbr was not frozen")
     sys.exit(damaged)
 
 

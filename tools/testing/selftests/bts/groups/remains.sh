@@ -87,7 +87,7 @@ dumped() {
 
 # says_nothing NAME COMMAND...: COMMAND must print nothing, and say why.
 says_nothing() {
-	local name=$1 why='no branches: the recorder was off, .* perf had the LBRs$'
+	local name=$1 why='no branches: the recorder was off, perf had the LBRs or lbr was not frozen$'
 
 	reads_dump "$name" 0 "${@:2}"
 	if [ ! -s "$CASE_DIR/$name" ] && grep -q "$why" "$CASE_DIR/$name.stderr"; then
@@ -97,11 +97,31 @@ says_nothing() {
 	fi
 }
 
+# lacks_symbol NAME COMMAND...: if VMCOREINFO has no SYMBOL(ds_cpu), COMMAND must fail and say so.
+lacks_symbol() {
+	local name=$1 said status=0
+
+	said=$("${@:2}" 2>&1 | sed 's/.*: no SYMBOL(ds_cpu) in VMCOREINFO: .*/right/'
+		exit "${PIPESTATUS[0]}") || status=$?
+	if [ "$said" = right ] && [ $status -eq 1 ]; then
+		pass "$name"
+	else
+		fail "$name" "exit status $status: $said"
+	fi
+}
+
 # dumped_nothing SOURCE: if nothing was recorded, both readers must say so.
 dumped_nothing() {
+	local script program
+
 	dump "$1"
-	says_nothing "drgn-$1" /usr/bin/python3 "$READER" "$CASE_DIR/dump.kdump"
-	says_nothing "elf-$1" "$PROGRAMS/out/guest/hw-branches" "$CASE_DIR/dump.virtual"
+	script=(/usr/bin/python3 "$READER" "$CASE_DIR/dump.kdump")
+	program=("$PROGRAMS/out/guest/hw-branches" "$CASE_DIR/dump.virtual")
+	says_nothing "drgn-$1" "${script[@]}"
+	says_nothing "elf-$1" "${program[@]}"
+	sed -i 's/^SYMBOL(ds_cpu)=/SYMBOL(ds_xyz)=/' "$CASE_DIR"/dump.{kdump,virtual}
+	lacks_symbol "drgn-$1-symbol" "${script[@]}"
+	lacks_symbol "elf-$1-symbol" "${program[@]}"
 	rm -f "$CASE_DIR"/dump.*
 }
 

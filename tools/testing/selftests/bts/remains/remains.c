@@ -64,6 +64,7 @@ static void record(const char *source)
 {
 	if (!strcmp(source, "given")) {
 		must_set("enable", "lbr");
+		/* The event exists until this program ends. */
 		ok(open_lbr(0, -1, NEVER, false) >= 0 && is("enable", "lbr (given up to perf)"),
 		   "perf has the LBRs");
 	} else if (!strcmp(source, "ring")) {
