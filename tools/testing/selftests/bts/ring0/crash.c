@@ -143,21 +143,26 @@ static void test_jump(const char *kind, const char *target)
  */
 static void test_protection(void)
 {
-	int i, times = 3, survived = 0, right = 0, on = 0, least = INT_MAX;
+	int i, times = 3, survived = 0, right = 0, decoded = 0, on = 0, least = INT_MAX;
 
 	for (i = 0; i < times; i++) {
 		struct dump d;
+		char *trace;
 
 		skip_log();
 		survived += crash_once("protection", 1);
 		d = read_dump();
+		trace = get("per_cpu/cpu1/trace");
+		decoded += !!strstr(trace, "insn_get_");
+		free(trace);
 		on += thaws();
 		right += d.since >= 0 && strstr(d.top, " <- bts_crash_at+");
 		least = d.since < least ? d.since : least;
 	}
 	ok(survived == times, "protection: %d oopses", survived);
 	ok(right == times, "protection: %d show the fault on top", right);
-	ok(least < 700, "protection: frozen after %d branches", least);
+	ok(!decoded && least < 700, "protection: frozen after %d branches, %d times decoded", least,
+	   decoded);
 	ok(on == times, "protection: frozen until it is thawed");
 }
 
