@@ -118,6 +118,39 @@ static const struct hw_branches_kind_case hw_branches_kind_cases[] = {
 		.insn = { .byte = { 0xff, 0xe0, }, .n = 15, .from = FROM, .to = FROM + 0x1000, },
 		.kind = HW_BRANCH_JUMP,
 	},
+	{
+		.name = "indirect branch that cannot be read to its end",
+		.insn = { .byte = { 0xff, }, .n = 1, .from = FROM, .to = FROM + 0x1000, },
+		.kind = HW_BRANCH_OTHER,
+	},
+	{
+		.name = "instruction that cannot be read",
+		.insn = { .n = 0, .from = FROM, .to = ENTRY, .entry = true, },
+		.kind = HW_BRANCH_ENTRY,
+		.back = FROM,
+	},
+	{
+		.name = "prefix without an instruction",
+		.insn = { .byte = { 0xf2, }, .n = 1, .from = FROM, .to = FROM + 0x1000, },
+		.kind = HW_BRANCH_OTHER,
+	},
+	{
+		.name = "first byte of two",
+		.insn = { .byte = { 0x0f, }, .n = 1, .from = FROM, .to = FROM + 0x1000, },
+		.kind = HW_BRANCH_OTHER,
+	},
+	{
+		.name = "ERETS",
+		.insn = { .byte = { 0xf2, 0x0f, 0x01, 0xca, }, .n = 15, .from = FROM,
+			  .to = FROM + 0x1000, },
+		.kind = HW_BRANCH_EXIT,
+	},
+	{
+		.name = "ERETU",
+		.insn = { .byte = { 0xf3, 0x0f, 0x01, 0xca, }, .n = 15, .from = FROM,
+			  .to = FROM + 0x1000, },
+		.kind = HW_BRANCH_OTHER,
+	},
 };
 
 KUNIT_ARRAY_PARAM_DESC(hw_branches_kind, hw_branches_kind_cases, name);
