@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the decoder and of linear addresses, included by bts_step.c. They also cover
- * instructions that the processor may not have.
+ * KUnit tests of the decoder, of loop counters and of linear addresses, included by bts_step.c.
+ * They also cover instructions that the processor may not have.
  */
 
 #include <kunit/test.h>
+
+/* The selector of 32-bit code */
+#ifdef CONFIG_X86_64
+#define BTS_STEP_TEST_CS	__USER32_CS
+#else
+#define BTS_STEP_TEST_CS	__USER_CS
+#endif
 
 static const struct {
 	const char		*name;
@@ -78,8 +85,58 @@ static void bts_step_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x1000UL, bts_step_add(0xfffff000, 0x2000));
 }
 
+static const struct {
+	u8		op;
+	unsigned long	cx;
+	bool		zero;
+	bool		taken;
+} bts_step_loop_cases[] = {
+	/* LOOPNE */
+	{ 0xe0, 1, false, true, },
+	{ 0xe0, 1, true, false, },
+	{ 0xe0, 0, false, false, },
+	/* LOOPE */
+	{ 0xe1, 1, true, true, },
+	{ 0xe1, 1, false, false, },
+	{ 0xe1, 0, true, false, },
+	/* LOOP */
+	{ 0xe2, 1, false, true, },
+	{ 0xe2, 0, false, false, },
+	/* JCXZ */
+	{ 0xe3, 1, false, false, },
+	{ 0xe3, 0, false, true, },
+};
+
+static void bts_step_ends_loops(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bts_step_loop_cases); i++) {
+		struct bts_step_insn insn = { .op = bts_step_loop_cases[i].op, };
+		struct pt_regs regs = {
+			.cs	= __USER_CS,
+			.cx	= bts_step_loop_cases[i].cx,
+			.flags	= bts_step_loop_cases[i].zero ? X86_EFLAGS_ZF : 0,
+		};
+
+		KUNIT_EXPECT_EQ_MSG(test, bts_step_loop_cases[i].taken,
+				    bts_step_loops(&regs, &insn), "case %u", i);
+	}
+}
+
+/* In 32-bit code, a prefix makes LOOP and JCXZ use CX instead of ECX. */
+static void bts_step_counts_cx(struct kunit *test)
+{
+	struct pt_regs regs = { .cs = BTS_STEP_TEST_CS, .cx = 0x10002, };
+
+	KUNIT_EXPECT_EQ(test, 0x10002UL, bts_step_counter(&regs, false));
+	KUNIT_EXPECT_EQ(test, 2UL, bts_step_counter(&regs, true));
+}
+
 static struct kunit_case bts_step_cases[] = {
 	KUNIT_CASE(bts_step_decodes),
+	KUNIT_CASE(bts_step_ends_loops),
+	KUNIT_CASE(bts_step_counts_cx),
 	KUNIT_CASE(bts_step_wraps),
 	{ }
 };

@@ -164,7 +164,10 @@ static void nonsense_is_refused(struct kunit *test)
 	}
 
 	struct bts_attr good = { .flags = BTS_USER, .nr = 1, };
+	struct bts_attr no_source = { .flags = BTS_USER, .nr = 1, .source = U32_MAX, };
 
+	KUNIT_EXPECT_EQ(test, -ENODEV, bts_create_cpu(0, &no_source, &ctx));
+	KUNIT_EXPECT_EQ(test, -ENODEV, bts_create_task(current, &no_source, &ctx));
 	KUNIT_EXPECT_EQ(test, -ENXIO, bts_create_cpu(-1, &good, &ctx));
 	KUNIT_EXPECT_EQ(test, -ENXIO, bts_create_cpu(nr_cpu_ids, &good, &ctx));
 	KUNIT_EXPECT_EQ(test, -EINVAL, bts_create_task(&init_task, &good, &ctx));
