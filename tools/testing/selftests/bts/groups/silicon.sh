@@ -150,6 +150,10 @@ strangers() {
 	strict stray smp=2 expect=splat -- silicon stray
 	nothing_else stray 'NMI received|Dazed and confused'
 	came_to_end stray
+	strict stray-lbr "$(lbr_machine 32)" smp=2 append=hw_branches=lbr expect=splat -- \
+		silicon stray
+	nothing_else stray-lbr 'NMI received|Dazed and confused'
+	came_to_end stray-lbr
 }
 
 # On models that damage or drop records, each branch must have the flag X86_BTS_F_UNRELIABLE.
