@@ -87,7 +87,8 @@ dumped() {
 
 # says_nothing NAME COMMAND...: COMMAND must print nothing, and say why.
 says_nothing() {
-	local name=$1 why='no branches: the recorder was off, perf had the LBRs or lbr was not frozen$'
+	local name=$1
+	local why='no branches: the recorder was off, perf had the LBRs or lbr was not frozen$'
 
 	reads_dump "$name" 0 "${@:2}"
 	if [ ! -s "$CASE_DIR/$name" ] && grep -q "$why" "$CASE_DIR/$name.stderr"; then
@@ -175,6 +176,11 @@ remains_reboot() {
 	boot_and_reboot panic before="$LAB" expect=splat -- remains panic bts
 	nothing_else panic "$CRASH"
 	came_to_end panic
+	# The processor cannot filter by CPL, so the buffer has branches of user space, too.
+	boot_and_reboot unfiltered cpu="$CPU,-ds-cpl" before="$LAB" expect=splat -- \
+		remains panic bts
+	nothing_else unfiltered "$CRASH"
+	came_to_end unfiltered
 	boot_and_reboot panic-lbr before="$LAB" expect=splat -- remains panic lbr
 	nothing_else panic-lbr "$CRASH"
 	came_to_end panic-lbr
@@ -187,6 +193,9 @@ remains_reboot() {
 	boot_and_reboot triple before="$LAB" -- remains triple bts
 	WATCHDOG="-device i6300esb" boot_and_reboot watchdog -- remains watchdog bts
 	boot_and_reboot reset-lbr -- remains reset lbr
+	# Without BTS
+	KASLR="nokaslr spec_rstack_overflow=off" boot_and_reboot reset-amd "$(lbr_machine amd)" -- \
+		remains reset lbr
 	boot_and_reboot others-lbr -- remains others lbr
 	boot_and_reboot reboot -- remains reboot bts
 	for what in head body records data module end moved; do
