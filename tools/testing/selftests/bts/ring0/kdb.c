@@ -103,6 +103,8 @@ static void test_break(void)
 	ok(d.traces == 1 && !d.first && d.nr == 7, "a CPU and a number: %d", d.nr);
 	d = at_break("branches 99\n");
 	ok(!d.traces, "no such CPU");
+	d = at_break("branches x\n");
+	ok(!d.traces, "no number");
 	d = at_break("branches 0 0\n");
 	ok(!d.traces, "no lines");
 	d = at_break("branches 0 10001\n");
