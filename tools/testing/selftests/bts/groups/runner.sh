@@ -45,7 +45,7 @@ faulty_guests() {
 	must_fail taint 'splat: kernel tainted' -- misbehave taint
 	must_fail stall 'stall: no output for 4 s' stall=4 -- misbehave stall
 	must_fail time-out 'time-out: not over after 8 s' timeout=8 -- misbehave endless
-	must_fail not-ok '^not-ok\.planted ' -- misbehave not-ok
+	must_fail not-ok '^not-ok\.planted Expected false to be true' -- misbehave not-ok
 	must_fail not-ok-hidden '^not-ok-hidden\.planted ' -- misbehave not-ok-hidden
 	must_fail plan '^plan\.plan 3 results planned, 1 came' -- misbehave plan
 	must_fail exit '^exit exit status 3' -- misbehave exit

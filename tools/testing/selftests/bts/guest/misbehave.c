@@ -57,8 +57,13 @@ static int endless(void)
 	return 0;
 }
 
+/* The reason of the failure, and lines that KUnit may print after it */
 static int not_ok(void)
 {
+	printf("# Expected false to be true\n");
+	printf("# planted: Test should be marked slow (runtime: 1.000000000s)\n");
+	printf("# planted: pass:0 fail:1 skip:0 total:1\n");
+	printf("# planted.speed: slow\n");
 	ok(false, "planted");
 	return finish();
 }
