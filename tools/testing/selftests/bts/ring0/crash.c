@@ -137,13 +137,23 @@ static void test_jump(const char *kind, const char *target)
 	ok(kept(target), "%s: and both are there still", kind);
 }
 
+/* Tell whether the kernel has decoded an instruction after the fault. @trace: newest first */
+static bool decodes(const char *trace)
+{
+	const char *fault = strstr(trace, " <- bts_crash_at+");
+	const char *decoder = strstr(trace, "insn_get_");
+
+	return decoder && decoder < fault;
+}
+
 /*
  * The kernel decodes the instruction that caused the fault, but only after the freeze. The handler
  * enables interrupts before the freeze. So timer ticks may add branches in some of the crashes.
  */
 static void test_protection(void)
 {
-	int i, times = 3, survived = 0, right = 0, decoded = 0, on = 0, least = INT_MAX;
+	int i, times = 3, survived = 0, right = 0, recorded = 0, decoded = 0, on = 0;
+	int least = INT_MAX;
 
 	for (i = 0; i < times; i++) {
 		struct dump d;
@@ -153,14 +163,18 @@ static void test_protection(void)
 		survived += crash_once("protection", 1);
 		d = read_dump();
 		trace = get("per_cpu/cpu1/trace");
-		decoded += !!strstr(trace, "insn_get_");
+		decoded += decodes(trace);
+		recorded += !!strstr(trace, " <- bts_crash_at+");
 		free(trace);
 		on += thaws();
-		right += d.since >= 0 && strstr(d.top, " <- bts_crash_at+");
+		if (d.since < 0 || !strstr(d.top, " <- bts_crash_at+"))
+			continue;
+		right++;
 		least = d.since < least ? d.since : least;
 	}
 	ok(survived == times, "protection: %d oopses", survived);
 	ok(right == times, "protection: %d show the fault on top", right);
+	ok(recorded == times, "protection: %d are in the trace", recorded);
 	ok(!decoded && least < 700, "protection: frozen after %d branches, %d times decoded", least,
 	   decoded);
 	ok(on == times, "protection: frozen until it is thawed");
