@@ -124,13 +124,19 @@ static void bts_step_ends_loops(struct kunit *test)
 	}
 }
 
-/* In 32-bit code, a prefix makes LOOP and JCXZ use CX instead of ECX. */
+/* A prefix makes LOOP and JCXZ use CX instead of ECX in 32-bit code, ECX instead of RCX in 64-bit. */
 static void bts_step_counts_cx(struct kunit *test)
 {
 	struct pt_regs regs = { .cs = BTS_STEP_TEST_CS, .cx = 0x10002, };
 
 	KUNIT_EXPECT_EQ(test, 0x10002UL, bts_step_counter(&regs, false));
 	KUNIT_EXPECT_EQ(test, 2UL, bts_step_counter(&regs, true));
+#ifdef CONFIG_X86_64
+	regs.cs = __USER_CS;
+	regs.cx = BIT(32) | 2;
+	KUNIT_EXPECT_EQ(test, BIT(32) | 2, bts_step_counter(&regs, false));
+	KUNIT_EXPECT_EQ(test, 2UL, bts_step_counter(&regs, true));
+#endif
 }
 
 static struct kunit_case bts_step_cases[] = {

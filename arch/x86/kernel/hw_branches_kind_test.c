@@ -135,7 +135,7 @@ static const struct hw_branches_kind_case hw_branches_kind_cases[] = {
 		.kind = HW_BRANCH_OTHER,
 	},
 	{
-		.name = "first byte of two",
+		.name = "two-byte opcode that cannot be read to its end",
 		.insn = { .byte = { 0x0f, }, .n = 1, .from = FROM, .to = FROM + 0x1000, },
 		.kind = HW_BRANCH_OTHER,
 	},
@@ -145,6 +145,7 @@ static const struct hw_branches_kind_case hw_branches_kind_cases[] = {
 			  .to = FROM + 0x1000, },
 		.kind = HW_BRANCH_EXIT,
 	},
+	/* It goes to user mode, and hw_branches_kind_of() is not called for such branches. */
 	{
 		.name = "ERETU",
 		.insn = { .byte = { 0xf3, 0x0f, 0x01, 0xca, }, .n = 15, .from = FROM,
