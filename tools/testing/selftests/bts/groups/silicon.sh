@@ -151,7 +151,7 @@ strangers() {
 	nothing_else stray 'NMI received|Dazed and confused'
 	came_to_end stray
 	strict stray-lbr "$(lbr_machine 32)" smp=2 append=hw_branches=lbr expect=splat -- \
-		silicon stray
+		silicon stray lbr
 	nothing_else stray-lbr 'NMI received|Dazed and confused'
 	came_to_end stray-lbr
 }

@@ -24,7 +24,9 @@
  *			the hardware damages or loses records, and the kernel cannot tell which:
  *			each X86_BTS_BRANCH must have X86_BTS_F_UNRELIABLE; no-filter: and the
  *			kernel must not use the filter by CPL
- *   silicon stray	the kernel reports an NMI of no known source while it is traced
+ *   silicon stray [SOURCE]
+ *			the kernel reports an NMI of no known source while it is traced; SOURCE:
+ *			the recorder is on, with this source
  */
 #include <linux/capability.h>
 #include <linux/hw_breakpoint.h>
@@ -37,6 +39,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../guest/recorder.h"
 #include "../guest/tracee.h"
 #include "../guest/walk.h"
 #include "../guest/system.h"
@@ -634,6 +637,10 @@ int main(int argc, char **argv)
 		check_filter(argc == 2 || strcmp(argv[2], "no-filter"));
 	} else if (argc == 2 && !strcmp(argv[1], "stray")) {
 		check_stray();
+	} else if (argc == 3 && !strcmp(argv[1], "stray")) {
+		ok(is("enable", argv[2]), "the recorder is on");
+		check_stray();
+		ok(is("enable", argv[2]), "the recorder is still on");
 	} else {
 		give_up("%s", usage);
 	}
