@@ -176,7 +176,7 @@ remains_reboot() {
 	boot_and_reboot panic before="$LAB" expect=splat -- remains panic bts
 	nothing_else panic "$CRASH"
 	came_to_end panic
-	# The processor cannot filter by CPL, so the buffer has branches of user space, too.
+	# The processor cannot filter by CPL: the buffer may have branches of user space, too.
 	boot_and_reboot unfiltered cpu="$CPU,-ds-cpl" before="$LAB" expect=splat -- \
 		remains panic bts
 	nothing_else unfiltered "$CRASH"
