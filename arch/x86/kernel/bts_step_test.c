@@ -124,7 +124,7 @@ static void bts_step_ends_loops(struct kunit *test)
 	}
 }
 
-/* A prefix makes LOOP and JCXZ use CX instead of ECX in 32-bit code, ECX instead of RCX in 64-bit. */
+/* With a prefix, LOOP and JCXZ use CX in 32-bit code, and ECX in 64-bit code. */
 static void bts_step_counts_cx(struct kunit *test)
 {
 	struct pt_regs regs = { .cs = BTS_STEP_TEST_CS, .cx = 0x10002, };
