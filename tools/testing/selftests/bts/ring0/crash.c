@@ -139,9 +139,9 @@ static void test_jump(const char *kind, const char *target)
 /* Tell whether @trace, newest first, has the fault, and no decoding of an instruction after it. */
 static bool ends_before_decoder(const char *trace)
 {
-	const char *fault = strstr(trace, " <- bts_crash_at+"), *decoder = strstr(trace, "insn_get_");
+	const char *fault = strstr(trace, " <- bts_crash_at+"), *insn = strstr(trace, "insn_get_");
 
-	return fault && (!decoder || decoder > fault);
+	return fault && (!insn || insn > fault);
 }
 
 /*
