@@ -85,10 +85,13 @@ void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
 {
 	int cpu;
 
-	if (this_cpu_cmpxchg(hw_branches_lbr_cpu.exception, regs, NULL) == regs)
-		return;
-	for_each_possible_cpu(cpu)
-		cmpxchg(per_cpu_ptr(&hw_branches_lbr_cpu.exception, cpu), regs, NULL);
+	/* this_cpu_cmpxchg() would not be atomic against the cmpxchg() of another CPU. */
+	for_each_cpu_wrap(cpu, cpu_possible_mask, raw_smp_processor_id()) {
+		struct pt_regs **at = per_cpu_ptr(&hw_branches_lbr_cpu.exception, cpu);
+
+		if (READ_ONCE(*at) == regs && cmpxchg(at, regs, NULL) == regs)
+			return;
+	}
 }
 
 /*
@@ -257,23 +260,20 @@ static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 		return;
 
 	WRITE_ONCE(c->freeze.requested, false);
+	/*
+	 * The next freeze must not save branches from before the thaw. @exception may be set
+	 * although this CPU was frozen, if an NMI froze it in hw_branches_lbr_save_now(). It may
+	 * also be set if this CPU was offline when the task of the exception crashed.
+	 */
+	WRITE_ONCE(c->exception, NULL);
 	if (frozen) {
-		/*
-		 * The next freeze must not save branches from before the thaw. Wipe them while
-		 * the CPU is frozen.
-		 */
+		/* The same is true for the LBR registers. Wipe them while the CPU is frozen. */
 		if (this_cpu_read(hw_branches_lbr_records))
 			hw_branches_lbr_wipe();
 		/* A reader on another CPU must not take erased records for missing branches. */
 		WRITE_ONCE(c->saved, false);
 		barrier();
 		memset(c->kept, 0, sizeof(*c->kept));
-		/*
-		 * If an NMI froze this CPU in hw_branches_lbr_save_now(), that function has set
-		 * @exception after the freeze had cleared it. Those branches are from before the
-		 * thaw, too.
-		 */
-		WRITE_ONCE(c->exception, NULL);
 		branch_forget_freeze(&c->frozen_by);
 		/* From here on, an NMI may freeze this CPU, and call hw_branches_lbr_keep(). */
 		barrier();

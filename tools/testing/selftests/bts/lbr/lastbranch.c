@@ -18,7 +18,7 @@
  *					word for lbr_leave_out(), or the branches are folded
  *					("folded")
  *   lastbranch MODULE fixup		an exception with a fixup
- *   lastbranch MODULE reborn		after a thaw, a task_struct is used again
+ *   lastbranch MODULE reborn victim|left	after a thaw, a task_struct is used again
  *   lastbranch MODULE given		a crash, and SysRq-B, while perf has the LBRs
  *   lastbranch MODULE watched		a watchpoint is hit
  *   lastbranch MODULE saved		see load_and_continue()
@@ -506,21 +506,25 @@ static int fixup(void)
 }
 
 /*
- * The CPU is frozen at the entry of an exception, which then kills the task. After the thaw,
- * another task with the memory of that task_struct freezes the CPU. The branches before the
- * exception must not be shown.
+ * victim: CPU 0 is frozen at the entry of an exception, which then kills the task. left: a task has
+ * an exception on CPU 1 and migrates, CPU 1 goes offline, and the exception kills the task. After
+ * the thaw, another task with the memory of that task_struct freezes the CPU of the exception. The
+ * branches before the exception must not be shown.
  */
-static int reborn(void)
+static int reborn(const char *kind)
 {
+	int cpu = !strcmp(kind, "left");
 	static const char path[] = "/sys/module/bts_crash/parameters/reborn";
 	int status = 1, tries = 1000;
-	char *trace;
+	char name[64], *trace;
 
 	must_set("fold", "0");
 	must_set("enable", "lbr");
 	pin_to(0);
-	ok(crash_once("victim", 0) && is("freeze", "1"), "a task is killed while it is frozen");
+	ok(crash_once(kind, 0) && is("freeze", "1"), "%s: a task is killed", kind);
 	must_set("freeze", "0");
+	if (cpu && (cpus() != 1 || try_text(online, "1")))
+		give_up("%s", online);
 	while (status && tries--) {
 		pid_t pid = fork();
 
@@ -530,16 +534,19 @@ static int reborn(void)
 
 			if (fd < 0 || read(fd, &is_reborn, 1) != 1)
 				give_up("%s", path);
-			if (is_reborn == 'Y')
+			if (is_reborn == 'Y') {
+				pin_to(cpu);
 				must_set("freeze", "1");
+			}
 			_exit(is_reborn != 'Y');
 		}
 		if (waitpid(pid, &status, 0) != pid)
 			give_up("waitpid");
 	}
 	ok(!status && is("freeze", "1"), "its task_struct is used again");
-	trace = get("per_cpu/cpu0/trace");
-	ok(branches(0) && !strstr(trace, "bts_crash_path"), "no branches from before the thaw");
+	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace", cpu);
+	trace = get(name);
+	ok(branches(cpu) && !strstr(trace, "bts_crash_"), "no branches from before the thaw");
 	free(trace);
 	return finish();
 }
@@ -658,8 +665,8 @@ int main(int argc, char **argv)
 		return crash(argv[3], argv[4], atoi(argv[5]), atoi(argv[6]));
 	if (argc >= 4 && !strcmp(argv[2], "die"))
 		return die(argv[3], argc > 4 ? argv[4] : "nothing");
-	if (argc == 3 && !strcmp(argv[2], "reborn"))
-		return reborn();
+	if (argc == 4 && !strcmp(argv[2], "reborn"))
+		return reborn(argv[3]);
 	if (argc == 3 && !strcmp(argv[2], "watched"))
 		return watched();
 	return strcmp(argv[2], "given") ? fixup() : given();

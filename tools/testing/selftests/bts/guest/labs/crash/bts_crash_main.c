@@ -634,17 +634,6 @@ static void do_bad_store(void)
 	crash_overwritten(bad_store);
 }
 
-/* The task that do_victim() kills, and whether the memory of its task_struct is current's now. */
-static struct task_struct *victim;
-
-static int get_reborn(char *buf, const struct kernel_param *param)
-{
-	return sysfs_emit(buf, "%c\n", current == victim ? 'Y' : 'N');
-}
-
-static const struct kernel_param_ops reborn_ops = { .get = get_reborn };
-module_param_cb(reborn, &reborn_ops, NULL, 0400);
-
 static bool (*crash_freeze)(unsigned long ip);
 
 static void freeze_first(void)
@@ -666,7 +655,7 @@ static void do_victim(void)
 	if (!crash_freeze)
 		return;
 	overwrite = freeze_first;
-	victim = current;
+	bts_crash_choose_victim();
 	crash_watched("search_exception_tables", bts_crash_path);
 }
 
@@ -680,6 +669,7 @@ static const struct {
 	{ "error", do_error },
 	{ "protection", do_protection },
 	{ "moved", bts_crash_moved },
+	{ "left", bts_crash_left },
 	{ "passed", do_passed },
 	{ "passedmoved", do_passed_moved },
 	{ "kernel", do_kernel },

@@ -35,10 +35,16 @@ void bts_crash_stuck(void);
 /*
  * bts_crash_moved() raises #GP on another CPU than CPU 0, migrates to CPU 0 in its handler, and
  * crashes there. bts_crash_passed() raises a #GP that is not fatal, and returns whether that
- * worked. If @migrate is set, it migrates like bts_crash_moved().
+ * worked. If @migrate is set, it migrates like bts_crash_moved(). bts_crash_left() does the same as
+ * bts_crash_moved(), but takes the other CPU offline before it crashes, and calls
+ * bts_crash_choose_victim() before.
  */
 void bts_crash_moved(void);
+void bts_crash_left(void);
 bool bts_crash_passed(bool migrate);
+
+/* The module's parameter `reborn` tells whether current has the task_struct of this caller. */
+void bts_crash_choose_victim(void);
 
 /* Returns whether BTS of this CPU is on. */
 static inline bool records(void)

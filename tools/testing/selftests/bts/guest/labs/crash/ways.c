@@ -4,6 +4,7 @@
  * lockups.
  */
 #include <linux/compiler.h>
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/irqflags.h>
 #include <linux/kdebug.h>
@@ -14,6 +15,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
+#include <linux/sysfs.h>
 
 #include <asm/nospec-branch.h>
 #include <asm/tsc.h>
@@ -85,11 +87,28 @@ noinline void bts_crash_longjmp(void)
 STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
 #endif
 
+/* The task that a test kills, and whether the memory of its task_struct is current's now. */
+static struct task_struct *victim;
+
+void bts_crash_choose_victim(void)
+{
+	victim = current;
+}
+
+static int get_reborn(char *buf, const struct kernel_param *param)
+{
+	return sysfs_emit(buf, "%c\n", current == victim ? 'Y' : 'N');
+}
+
+static const struct kernel_param_ops reborn_ops = { .get = get_reborn };
+module_param_cb(reborn, &reborn_ops, NULL, 0400);
+
 /*
- * bts_crash_handle() migrates to CPU 0 if @migrates is set, and lets the task continue if @passes
- * is set. It sets @handled_on to the CPU on which it was called.
+ * bts_crash_handle() migrates to CPU 0 if @migrates is set, then takes the other CPU offline if
+ * @leaves is set, and lets the task continue if @passes is set. It sets @handled_on to the CPU on
+ * which it was called.
  */
-static bool migrates, passes;
+static bool migrates, leaves, passes;
 static int handled_on;
 
 /*
@@ -107,6 +126,8 @@ static int bts_crash_handle(struct notifier_block *nb, unsigned long event, void
 	if (migrates) {
 		rcu_read_unlock();
 		set_cpus_allowed_ptr(current, cpumask_of(0));
+		if (leaves)
+			remove_cpu(handled_on);
 		rcu_read_lock();
 	}
 	if (!passes)
@@ -141,6 +162,13 @@ static void raise_handled(bool migrate, bool pass)
 
 void bts_crash_moved(void)
 {
+	raise_handled(true, false);
+}
+
+void bts_crash_left(void)
+{
+	bts_crash_choose_victim();
+	leaves = true;
 	raise_handled(true, false);
 }
 
