@@ -14,6 +14,7 @@
 
 #include <linux/cleanup.h>
 #include <linux/cpumask.h>
+#include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/init.h>
 #include <linux/jump_label.h>
@@ -302,7 +303,7 @@ static int __init hw_branches_boot(void)
 
 	err = hw_branches_enable(hw_branches_early);
 	if (err)
-		pr_warn("cannot record: error %d\n", err);
+		pr_warn("cannot record: error %pe\n", ERR_PTR(err));
 
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include <linux/cfi.h>
 #include <linux/context_tracking.h>
 #include <linux/cpumask.h>
+#include <linux/err.h>
 #include <linux/init.h>
 #include <linux/kdebug.h>
 #include <linux/lockdep.h>
@@ -343,7 +344,7 @@ static int __init hw_branches_crash_init(void)
 	if (!err && IS_ENABLED(CONFIG_MAGIC_SYSRQ))
 		err = register_sysrq_key('B', &hw_branches_sysrq_op);
 	if (err)
-		pr_warn("cannot print in a crash: error %d\n", err);
+		pr_warn("cannot print in a crash: error %pe\n", ERR_PTR(err));
 
 	return err;
 }
