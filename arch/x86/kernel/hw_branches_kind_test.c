@@ -145,11 +145,11 @@ static const struct hw_branches_kind_case hw_branches_kind_cases[] = {
 			  .to = FROM + 0x1000, },
 		.kind = HW_BRANCH_EXIT,
 	},
-	/* It goes to user mode, and hw_branches_kind_of() is not called for such branches. */
+	/* The kernel does not ask for the kind of an ERETU. hw-branches needs OTHER or EXIT. */
 	{
 		.name = "ERETU",
 		.insn = { .byte = { 0xf3, 0x0f, 0x01, 0xca, }, .n = 15, .from = FROM,
-			  .to = FROM + 0x1000, },
+			  .to = 0x401000, },
 		.kind = HW_BRANCH_OTHER,
 	},
 };
