@@ -355,19 +355,9 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 	close(beside);
 }
 
-static bool has_filter(void)
-{
-	char text[4096] = "";
-	int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
-	ssize_t n = read(fd, text, sizeof(text) - 1);
-
-	close(fd);
-	return n > 0 && strstr(text, " ds_cpl");
-}
-
 static int run_ways_out(void)
 {
-	bool filter = has_filter();
+	bool filter = cpu_has("ds_cpl");
 
 	run_way_out(0, true, true, filter);
 	run_way_out(500, true, true, filter);

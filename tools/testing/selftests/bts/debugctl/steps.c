@@ -208,25 +208,12 @@ static int step_without_bts(void)
 	return finish();
 }
 
-static bool cpu_has_bts(void)
-{
-	FILE *info = fopen("/proc/cpuinfo", "re");
-	char line[8192];
-	bool has = false;
-
-	while (info && !has && fgets(line, sizeof(line), info))
-		has = !strncmp(line, "flags", 5) && strstr(line, " bts ");
-	if (info)
-		fclose(info);
-	return has;
-}
-
 /* PMUs of other vendors open this event, too, but count other branches. */
 static bool machine_has_bts(void)
 {
 	struct branch_event event;
 
-	if (!cpu_has_bts() || !open_branches(&event, 0))
+	if (!cpu_has("bts") || !open_branches(&event, 0))
 		return false;
 	close_branches(&event);
 	return true;

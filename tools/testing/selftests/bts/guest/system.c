@@ -148,6 +148,23 @@ void load_module(const char *path, const char *options)
 	close(fd);
 }
 
+bool cpu_has(const char *name)
+{
+	FILE *info = fopen("/proc/cpuinfo", "re");
+	char line[8192], flag[64];
+	bool has = false;
+
+	if (!info)
+		give_up("/proc/cpuinfo");
+	snprintf(flag, sizeof(flag), " %s ", name);
+	while (!has && fgets(line, sizeof(line), info)) {
+		line[strcspn(line, "\n")] = ' ';
+		has = !strncmp(line, "flags", 5) && strstr(line, flag);
+	}
+	fclose(info);
+	return has;
+}
+
 int try_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);

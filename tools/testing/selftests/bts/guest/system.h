@@ -20,6 +20,8 @@ void continue_on(int cpu);
 void run_first(void);
 /* Clear @cap (CAP_*) in the set of effective capabilities. */
 void drop_capability(unsigned int cap);
+/* Returns whether /proc/cpuinfo has the flag @name. */
+bool cpu_has(const char *name);
 uint64_t read_msr(int cpu, off_t nr);
 void write_msr(int cpu, off_t nr, uint64_t val);
 /*
