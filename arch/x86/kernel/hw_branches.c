@@ -408,10 +408,12 @@ bool arch_hw_branches_is_return(u64 address)
 /**
  * hw_branches_save_vmcoreinfo - add to vmcoreinfo where a crash dump has the LBRs of frozen CPUs
  *
- * ds_save_vmcoreinfo() does the same for the buffers of BTS.
+ * ds_save_vmcoreinfo() does the same for the buffers of BTS. hw_branches_readable tells a reader
+ * whether the branches in a buffer are the recorder's.
  */
 void hw_branches_save_vmcoreinfo(void)
 {
+	VMCOREINFO_SYMBOL(hw_branches_readable);
 	VMCOREINFO_SYMBOL(hw_branches_lbr_cpu);
 	VMCOREINFO_OFFSET(hw_branches_lbr_cpu, saved);
 	VMCOREINFO_OFFSET(hw_branches_lbr_cpu, kept);

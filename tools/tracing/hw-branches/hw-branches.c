@@ -396,19 +396,24 @@ static bool read_store(uint64_t offset, uint64_t *store, size_t size)
 	return read_kernel(at, store, size);
 }
 
-/* Append the branches in the buffer of the Branch Trace Store to @all. */
+/*
+ * Append the branches in the buffer of the Branch Trace Store to @all. If the recorder did not use
+ * this buffer, it may have branches of a traced task.
+ */
 static void take_bts(struct branches *all, unsigned int cpu, uint64_t offset)
 {
 	static uint64_t record[3 * MOST_RECORDS];
-	uint64_t store[NR_FIELDS], buffer, at;
+	uint64_t store[NR_FIELDS], buffer, used, at;
+	uint64_t readable = value_of("SYMBOL(hw_branches_readable)", 16);
 	uint64_t pages = value_of("SYMBOL(ds_cpu)", 16) + value_of("OFFSET(ds_cpu.pages)", 10);
 
 	if (!read_store(offset, store, sizeof(store)) ||
+	    !read_kernel(offset + readable, &used, sizeof(used)) ||
 	    !read_kernel(offset + pages, &buffer, sizeof(buffer))) {
 		say_damaged(cpu, "the address of its branches is not in the dump");
 		return;
 	}
-	if (!buffer || !store[BASE])
+	if (!used || !buffer || !store[BASE])
 		return;
 	at = (store[INDEX] - store[BASE]) / RECORD_SIZE;
 	if (store[INDEX] < store[BASE] || at > MOST_RECORDS) {
@@ -489,7 +494,7 @@ static void print_all(unsigned long nr, bool plain)
 			found |= print_cpu(cpu, offset, nr, plain);
 	}
 	if (!found && !damaged)
-		warnx("no branches: the recorder was off, perf had the LBRs or lbr was not frozen");
+		warnx("no branches: the recorder was off, perf had the LBRs, or nothing froze lbr");
 }
 
 static void say_usage(FILE *out)

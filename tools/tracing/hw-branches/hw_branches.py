@@ -85,6 +85,15 @@ def read_info(path, size):
     return dict(line.split("=", 1) for line in text[0].decode().splitlines() if "=" in line)
 
 
+def is_from_pipe(path):
+    """Return whether makedumpfile wrote a dump to a pipe."""
+    try:
+        with open(path, "rb") as dump:
+            return dump.read(12) == b"makedumpfile"
+    except OSError:
+        return False
+
+
 def open_dump(path):
     """Return drgn's program, and VMCOREINFO."""
     program = Program()
@@ -93,13 +102,12 @@ def open_dump(path):
             program.set_kernel()
             return program, read_info("/proc/kcore", 1 << 16)
         program.set_core_dump(path)
+        return program, read_info(path, 1 << 24)
     except Exception as error:
-        with open(path or "/proc/kcore", "rb") as dump:
-            if dump.read(12) == b"makedumpfile":
-                sys.exit("hw_branches.py: %s was written to a pipe by makedumpfile: copy it "
-                         "with makedumpfile -R COPY < %s" % (path, path))
+        if path and is_from_pipe(path):
+            sys.exit("hw_branches.py: %s was written to a pipe by makedumpfile: copy it "
+                     "with makedumpfile -R COPY < %s" % (path, path))
         sys.exit("hw_branches.py: %s: %s" % (path or "/proc/kcore", error))
-    return program, read_info(path, 1 << 24)
 
 
 def warn_if_recording():
@@ -201,13 +209,15 @@ class Memory:
 
     def bts(self, cpu):
         """
-        Return the records in the buffer of a CPU; None if it has no buffer. If the buffer has
-        wrapped, older records are missing.
+        Return the records in the buffer of a CPU; None if it has no buffer, or if the recorder
+        did not use it: then it may have branches of a traced task. If the buffer has wrapped,
+        older records are missing.
         """
+        used = self.words(self.variable("hw_branches_readable", cpu), 1)[0]
         state = self.variable("ds_cpu", cpu)
         base, index = self.words(self.store(cpu), 2)
         buffer = self.words(state + self.offset("ds_cpu.pages"), 1)[0]
-        if not base or not buffer:
+        if not used or not base or not buffer:
             return None
         at = (index - base) // RECORD
         if not 0 <= at <= MOST_RECORDS:
@@ -245,14 +255,7 @@ def with_ring(program, cpu, buffer):
     Return the records in the buffer of a CPU, and then those that were moved from there to the
     ring of the recorder's context. This does the same as bts_flight_both() of the kernel.
     """
-    try:
-        readable = program["hw_branches_readable"]
-    except KeyError:
-        # This kernel has the Debug Store, but not the recorder.
-        return buffer
-    context = per_cpu(readable, cpu).read_()
-    if not context:
-        return buffer
+    context = per_cpu(program["hw_branches_readable"], cpu).read_()
     # A late context was created after its CPU was frozen: the branches in the buffer are older.
     newest = [] if context.late.value_() else buffer
     # While the CPU moves records from the buffer to the ring, they may be in both.
@@ -265,6 +268,22 @@ def with_ring(program, cpu, buffer):
     if gap and older and newest[-1:] != [MISSING]:
         newest = newest + [MISSING]
     return newest + older
+
+
+def read_symbols(path):
+    """Return the addresses and names in System.map, or in a copy of /proc/kallsyms."""
+    found = []
+    try:
+        with open(path) as lines:
+            for line in lines:
+                field = line.split()
+                # Leave out offsets of per-CPU variables.
+                if len(field) > 2 and not is_user(int(field[0], 16)):
+                    found.append((int(field[0], 16), " ".join(field[2:4])))
+    except (OSError, ValueError) as error:
+        sys.exit("hw_branches.py: %s: %s: give System.map or a copy of /proc/kallsyms" %
+                 (path, error))
+    return found
 
 
 class Names:
@@ -348,16 +367,10 @@ class Names:
     def read_map(self, path, info):
         moved = 0
         found = []
-        with open(path) as lines:
-            for line in lines:
-                field = line.split()
-                # Leave out offsets of per-CPU variables.
-                if len(field) < 3 or is_user(int(field[0], 16)):
-                    continue
-                name = field[2] + (" " + field[3] if len(field) > 3 else "")
-                found.append((int(field[0], 16), "" if END.match(name) else name))
-                if name == "_stext" and "SYMBOL(_stext)" in info:
-                    moved = int(info["SYMBOL(_stext)"], 16) - int(field[0], 16)
+        for at, name in read_symbols(path):
+            found.append((at, "" if END.match(name) else name))
+            if name == "_stext" and "SYMBOL(_stext)" in info:
+                moved = int(info["SYMBOL(_stext)"], 16) - at
         self.symbols += [(at + moved, name) for at, name in found]
 
     def module_of(self, address):
@@ -489,7 +502,7 @@ def main():
             found = True
             print_branches(cpu, source, branches[:args.n], names)
     if not found and not damaged:
-        warn("no branches: the recorder was off, perf had the LBRs or lbr was not frozen")
+        warn("no branches: the recorder was off, perf had the LBRs, or nothing froze lbr")
     sys.exit(damaged)
 
 

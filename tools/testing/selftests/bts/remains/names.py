@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Tests of hw_branches.py without a dump: how it names addresses of the kernel and of modules.
+Tests of hw_branches.py without a dump: how it names addresses of the kernel and of modules, and what
+it says about files that it cannot read.
 hw_branches.py is in the directory that is the argument. This needs as, objdump and addr2line.
 
 The kernel has the modules a, b and c_c, in this order of their addresses. There are files for a,
@@ -136,6 +137,16 @@ WARNINGS = [
     ([], []),
 ]
 
+# What reads a file, the file, and how the message begins
+ERRORS = [
+    ("open_dump", "gone", "hw_branches.py: gone: "),
+    ("open_dump", "map", "hw_branches.py: map: "),
+    ("open_dump", "pipe", "hw_branches.py: pipe was written to a pipe by makedumpfile: "),
+    ("read_symbols", "gone", "hw_branches.py: gone: "),
+    ("read_symbols", "a.s", "hw_branches.py: a.s: "),
+    ("read_symbols", "a.ko", "hw_branches.py: a.ko: "),
+]
+
 
 def assemble(name, text):
     with open(name + ".s", "w") as source:
@@ -147,7 +158,7 @@ def make_files():
     assemble("a", A_TEXT)
     assemble("c-c", C_TEXT)
     os.link("c-c.ko", "c-c.ko.debug")
-    for name, text in (("map", MAP), ("kallsyms", KALLSYMS)):
+    for name, text in (("map", MAP), ("kallsyms", KALLSYMS), ("pipe", "makedumpfile")):
         with open(name, "w") as file:
             file.write(text)
 
@@ -174,6 +185,14 @@ def name_of(files, path, address):
     return found.name(address)
 
 
+def message(function, path):
+    try:
+        getattr(hw_branches, function)(path)
+    except SystemExit as error:
+        return error.code
+    return "no error"
+
+
 def main():
     modules = [module("a", A), module("b", B), module("c_c", C)]
     hw_branches.list_for_each_entry = lambda *_: iter(modules)
@@ -186,8 +205,11 @@ def main():
                             wanted)
         for files, wanted in WARNINGS:
             failed += check("warnings of %s" % files, names(files, None)[1], wanted)
+        for function, path, wanted in ERRORS:
+            failed += check("error", message(function, path)[:len(wanted)], wanted)
         os.chdir("/")
-    print("%d of %d rows failed" % (failed, len(ROWS) + len(WARNINGS)), file=sys.stderr)
+    rows = len(ROWS) + len(WARNINGS) + len(ERRORS)
+    print("%d of %d rows failed" % (failed, rows), file=sys.stderr)
     return failed > 0
 
 

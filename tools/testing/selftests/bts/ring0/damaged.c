@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Write a crash dump of six CPUs. The Debug Store of CPU 0 was overwritten, the buffer of CPU 1
- * is missing, the last branch records of CPU 4 were overwritten, and the offset of CPU 5's per-CPU
- * memory is missing. CPU 2, with a buffer, and CPU 3, with last branch records, are intact.
+ * Write a crash dump of seven CPUs. The Debug Store of CPU 0 was overwritten, the buffer of CPU 1
+ * is missing, the last branch records of CPU 4 were overwritten, and the offset of CPU 6's per-CPU
+ * memory is missing. CPU 2, with a buffer, and CPU 3, with last branch records, are intact. CPU 5
+ * has a buffer that the recorder did not use.
  *
  *   damaged FILE
  */
@@ -17,7 +18,7 @@
 #define OFFSETS		0xffffffff82000000ull	/* __per_cpu_offset */
 /* STORE, PAGES and LBR are offsets in the per-CPU memory, which begins at CPU(nr). */
 #define STORE		0x1000ull
-#define PAGES		0x2000ull
+#define PAGES		0x2000ull	/* The pointer that tells whether it is used follows. */
 #define LBR		0x3000ull
 #define CPU(nr)		(0xffff888000000000ull + (nr) * 0x100000ull)
 #define BUFFER(nr)	(CPU(nr) + 0x10000)
@@ -59,25 +60,27 @@ static void put_info(void)
 	} note = { .head = { .n_namesz = 11, .n_type = 0 }, .name = "VMCOREINFO" };
 
 	snprintf(note.text, sizeof(note.text),
-		 "NUMBER(nr_cpu_ids)=6\n"
+		 "NUMBER(nr_cpu_ids)=7\n"
 		 "NUMBER(ds_field)=8\n"
 		 "SYMBOL(__per_cpu_offset)=%" PRIx64 "\n"
 		 "SYMBOL(cpu_debug_store)=%" PRIx64 "\n"
 		 "SYMBOL(ds_cpu)=%" PRIx64 "\n"
 		 "OFFSET(ds_cpu.pages)=0\n"
+		 "SYMBOL(hw_branches_readable)=%" PRIx64 "\n"
 		 "SYMBOL(hw_branches_lbr_cpu)=%" PRIx64 "\n"
 		 "OFFSET(hw_branches_lbr_cpu.saved)=0\n"
 		 "OFFSET(hw_branches_lbr_cpu.kept)=8\n"
 		 "OFFSET(hw_branches_lbr_saved.raw)=8\n",
-		 (uint64_t)OFFSETS, (uint64_t)STORE, (uint64_t)PAGES, (uint64_t)LBR);
+		 (uint64_t)OFFSETS, (uint64_t)STORE, (uint64_t)PAGES, (uint64_t)PAGES + 8,
+		 (uint64_t)LBR);
 	note.head.n_descsz = sizeof(note.text);
 	put(0, &note, sizeof(note), PT_NOTE);
 }
 
-static void put_cpu(int nr, bool good_store, bool buffer)
+static void put_cpu(int nr, bool good_store, bool buffer, bool used)
 {
 	static uint64_t records[SIZE / 8];
-	uint64_t base = 0xfffffe0000010000, pages = BUFFER(nr);
+	uint64_t base = 0xfffffe0000010000, pages[2] = { BUFFER(nr), used };
 	uint64_t store[3] = { base, good_store ? base + 72 : 0x6b6b6b6b6b6b6b6b, base + SIZE };
 
 	records[0] = 0x401000;
@@ -87,7 +90,7 @@ static void put_cpu(int nr, bool good_store, bool buffer)
 	records[6] = 0xffffffff81000210;
 	records[7] = 0xffffffff81000300;
 	put(CPU(nr) + STORE, store, sizeof(store), PT_LOAD);
-	put(CPU(nr) + PAGES, &pages, sizeof(pages), PT_LOAD);
+	put(CPU(nr) + PAGES, pages, sizeof(pages), PT_LOAD);
 	if (buffer)
 		put(BUFFER(nr), records, SIZE, PT_LOAD);
 }
@@ -109,7 +112,7 @@ static void put_lbr(int nr, uint32_t records)
 
 int main(int argc, char **argv)
 {
-	uint64_t offsets[5] = { CPU(0), CPU(1), CPU(2), CPU(3), CPU(4) };
+	uint64_t offsets[] = { CPU(0), CPU(1), CPU(2), CPU(3), CPU(4), CPU(5) };
 	Elf64_Ehdr head = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64 },
 		.e_phoff = sizeof(head), .e_phentsize = sizeof(*segment),
@@ -123,11 +126,12 @@ int main(int argc, char **argv)
 	fseek(dump, sizeof(head) + sizeof(segment), SEEK_SET);
 	put_info();
 	put(OFFSETS, offsets, sizeof(offsets), PT_LOAD);
-	put_cpu(0, false, true);
-	put_cpu(1, true, false);
-	put_cpu(2, true, true);
+	put_cpu(0, false, true, true);
+	put_cpu(1, true, false, true);
+	put_cpu(2, true, true, true);
 	put_lbr(3, 2);
 	put_lbr(4, 2000);
+	put_cpu(5, true, true, false);
 	head.e_phnum = nr_segments;
 	rewind(dump);
 	fwrite(&head, sizeof(head), 1, dump);
