@@ -88,7 +88,7 @@ dumped() {
 # says_nothing NAME COMMAND...: COMMAND must print nothing, and say why.
 says_nothing() {
 	local name=$1
-	local why='no branches: the recorder was off, perf had the LBRs or lbr was not frozen$'
+	local why='no branches: the recorder was off, perf had the LBRs, or nothing froze lbr$'
 
 	reads_dump "$name" 0 "${@:2}"
 	if [ ! -s "$CASE_DIR/$name" ] && grep -q "$why" "$CASE_DIR/$name.stderr"; then
@@ -98,11 +98,12 @@ says_nothing() {
 	fi
 }
 
-# lacks_symbol NAME COMMAND...: if VMCOREINFO has no SYMBOL(ds_cpu), COMMAND must fail and say so.
+# lacks_symbol NAME COMMAND...: if VMCOREINFO has no SYMBOL(hw_branches_readable), COMMAND must fail
+# and say so.
 lacks_symbol() {
 	local name=$1 said status=0
 
-	said=$("${@:2}" 2>&1 | sed 's/.*: no SYMBOL(ds_cpu) in VMCOREINFO: .*/right/'
+	said=$("${@:2}" 2>&1 | sed 's/.*: no SYMBOL(hw_branches_readable) in VMCOREINFO: .*/right/'
 		exit "${PIPESTATUS[0]}") || status=$?
 	if [ "$said" = right ] && [ $status -eq 1 ]; then
 		pass "$name"
@@ -120,8 +121,10 @@ dumped_nothing() {
 	program=("$PROGRAMS/out/guest/hw-branches" "$CASE_DIR/dump.virtual")
 	says_nothing "drgn-$1" "${script[@]}"
 	says_nothing "elf-$1" "${program[@]}"
+	# With "given", the readers find saved LBRs, and do not look for a buffer of BTS.
 	if [ "$1" = 0 ]; then
-		sed -i 's/^SYMBOL(ds_cpu)=/SYMBOL(ds_xyz)=/' "$CASE_DIR"/dump.{kdump,virtual}
+		sed -i 's/^SYMBOL(hw_branches_readable)=/SYMBOL(hw_branches_xxxxxxxx)=/' \
+			"$CASE_DIR"/dump.{kdump,virtual}
 		lacks_symbol drgn-symbol "${script[@]}"
 		lacks_symbol elf-symbol "${program[@]}"
 	fi
@@ -171,6 +174,17 @@ boot_and_reboot() {
 		qemu="-action reboot=reset ${WATCHDOG:-}" "${@:2}"
 }
 
+# Without BTS
+remains_amd() {
+	local KASLR="nokaslr spec_rstack_overflow=off"
+
+	boot_and_reboot panic-amd "$(lbr_machine amd)" before="$LAB" expect=splat -- \
+		remains panic lbr
+	nothing_else panic-amd "$CRASH"
+	came_to_end panic-amd
+	boot_and_reboot reset-amd "$(lbr_machine amd)" -- remains reset lbr
+}
+
 remains_reboot() {
 	local what
 
@@ -178,7 +192,7 @@ remains_reboot() {
 	boot_and_reboot panic before="$LAB" expect=splat -- remains panic bts
 	nothing_else panic "$CRASH"
 	came_to_end panic
-	# The processor cannot filter by CPL: the buffer may have branches of user space, too.
+	# The processor cannot filter by CPL: the buffer has branches of user space, too.
 	boot_and_reboot unfiltered cpu="$CPU,-ds-cpl" before="$LAB" expect=splat -- \
 		remains panic bts
 	nothing_else unfiltered "$CRASH"
@@ -195,9 +209,7 @@ remains_reboot() {
 	boot_and_reboot triple before="$LAB" -- remains triple bts
 	WATCHDOG="-device i6300esb" boot_and_reboot watchdog -- remains watchdog bts
 	boot_and_reboot reset-lbr -- remains reset lbr
-	# Without BTS
-	KASLR="nokaslr spec_rstack_overflow=off" boot_and_reboot reset-amd "$(lbr_machine amd)" -- \
-		remains reset lbr
+	remains_amd
 	boot_and_reboot others-lbr -- remains others lbr
 	boot_and_reboot reboot -- remains reboot bts
 	for what in head body records data module end moved; do
