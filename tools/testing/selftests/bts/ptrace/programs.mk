@@ -70,6 +70,6 @@ tracedsteps_SRCS := ptrace/tracedsteps.c guest/tracee.c guest/debugctl.c $(SYSTE
 	guest/walk.c guest/walk.S
 tracedsteps_CFLAGS = $(PTRACE_BTS_UAPI) -isystem $(SELFTESTS)
 GUEST_PROGS += ptrace/silicon
-silicon_SRCS := ptrace/silicon.c guest/tracee.c guest/debugctl.c $(RECORDER) guest/walk.c \
-	guest/walk.S
+silicon_SRCS := ptrace/silicon.c guest/tracee.c guest/debugctl.c guest/lbrs.c $(RECORDER) \
+	guest/walk.c guest/walk.S
 silicon_CFLAGS = $(PTRACE_BTS_UAPI)

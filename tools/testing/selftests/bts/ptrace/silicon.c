@@ -24,9 +24,9 @@
  *			the hardware damages or loses records, and the kernel cannot tell which:
  *			each X86_BTS_BRANCH must have X86_BTS_F_UNRELIABLE; no-filter: and the
  *			kernel must not use the filter by CPL
- *   silicon stray [SOURCE]
- *			the kernel reports an NMI of no known source while it is traced; SOURCE:
- *			the recorder is on, with this source
+ *   silicon stray [lbr]
+ *			the kernel reports an NMI of no known source while it is traced; lbr: the
+ *			recorder is on, with this source
  */
 #include <linux/capability.h>
 #include <linux/hw_breakpoint.h>
@@ -39,6 +39,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../guest/lbrs.h"
 #include "../guest/recorder.h"
 #include "../guest/tracee.h"
 #include "../guest/walk.h"
@@ -561,6 +562,11 @@ static void check_stray(void)
 	kill(t.pid, SIGKILL);
 }
 
+static bool lbrs_record(void)
+{
+	return lbr_of_kernel(0) && lbr_of_kernel(1);
+}
+
 static void check_leftover(void)
 {
 	const unsigned int period = 499;
@@ -638,9 +644,9 @@ int main(int argc, char **argv)
 	} else if (argc == 2 && !strcmp(argv[1], "stray")) {
 		check_stray();
 	} else if (argc == 3 && !strcmp(argv[1], "stray")) {
-		ok(is("enable", argv[2]), "the recorder is on");
+		ok(is("enable", argv[2]) && lbrs_record(), "the recorder records");
 		check_stray();
-		ok(is("enable", argv[2]), "the recorder is still on");
+		ok(is("enable", argv[2]) && lbrs_record(), "the recorder still records");
 	} else {
 		give_up("%s", usage);
 	}
