@@ -168,8 +168,8 @@ int arch_hw_branches_start(int cpu);
 void arch_hw_branches_stop(const struct cpumask *cpus);
 /*
  * Resume recording on all CPUs, unless there was another freeze since arch_hw_branches_freezes()
- * returned @freezes. If a CPU does not respond within a second, let it resume later, and return. The
- * source lbr may wait two more seconds for CPU hotplug.
+ * returned @freezes. If a CPU does not respond within a second, let it resume later, and return.
+ * The source lbr may wait two more seconds for CPU hotplug.
  */
 void arch_hw_branches_thaw(u32 freezes);
 /*
