@@ -24,6 +24,8 @@
  *   lastbranch MODULE saved		see load_and_continue()
  */
 #include <linux/perf_event.h>
+#include <signal.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 
 #include "../guest/recorder.h"
@@ -506,6 +508,33 @@ static int fixup(void)
 }
 
 /*
+ * Fork a child that freezes the recorder on @cpu and exits, if it has the task_struct of the task
+ * that crashed. Otherwise it stops, and keeps its task_struct. Returns whether it froze.
+ */
+static bool fork_reborn(int cpu)
+{
+	static const char path[] = "/sys/module/bts_crash/parameters/reborn";
+	char is_reborn = 0;
+	int fd, status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || read(fd, &is_reborn, 1) != 1)
+			give_up("%s", path);
+		if (is_reborn != 'Y')
+			raise(SIGSTOP);
+		pin_to(cpu);
+		must_set("freeze", "1");
+		_exit(0);
+	}
+	if (waitpid(pid, &status, WUNTRACED) != pid || (WIFEXITED(status) && WEXITSTATUS(status)))
+		give_up("waitpid");
+	return WIFEXITED(status);
+}
+
+/*
  * victim: CPU 0 is frozen at the entry of an exception, which then kills the task. left: a task has
  * an exception on CPU 1 and migrates, CPU 1 goes offline, and the exception kills the task. After
  * the thaw, another task with the memory of that task_struct freezes the CPU of the exception. The
@@ -513,9 +542,8 @@ static int fixup(void)
  */
 static int reborn(const char *kind)
 {
-	int cpu = !strcmp(kind, "left");
-	static const char path[] = "/sys/module/bts_crash/parameters/reborn";
-	int status = 1, tries = 1000;
+	int cpu = !strcmp(kind, "left"), tries = 500;
+	bool is_reborn = false;
 	char name[64], *trace;
 
 	must_set("fold", "0");
@@ -523,27 +551,11 @@ static int reborn(const char *kind)
 	pin_to(0);
 	ok(crash_once(kind, 0) && is("freeze", "1"), "%s: a task is killed", kind);
 	must_set("freeze", "0");
-	if (cpu && (cpus() != 1 || try_text(online, "1")))
+	if (cpu && (get_nprocs() != 1 || try_text(online, "1")))
 		give_up("%s", online);
-	while (status && tries--) {
-		pid_t pid = fork();
-
-		if (!pid) {
-			char is_reborn = 0;
-			int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-			if (fd < 0 || read(fd, &is_reborn, 1) != 1)
-				give_up("%s", path);
-			if (is_reborn == 'Y') {
-				pin_to(cpu);
-				must_set("freeze", "1");
-			}
-			_exit(is_reborn != 'Y');
-		}
-		if (waitpid(pid, &status, 0) != pid)
-			give_up("waitpid");
-	}
-	ok(!status && is("freeze", "1"), "its task_struct is used again");
+	while (!is_reborn && tries--)
+		is_reborn = fork_reborn(cpu);
+	ok(is_reborn && is("freeze", "1"), "its task_struct is used again");
 	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace", cpu);
 	trace = get(name);
 	ok(branches(cpu) && !strstr(trace, "bts_crash_"), "no branches from before the thaw");
