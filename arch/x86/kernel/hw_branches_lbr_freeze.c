@@ -85,12 +85,12 @@ void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
 {
 	int cpu;
 
-	/* this_cpu_cmpxchg() would not be atomic against the cmpxchg() of another CPU. */
-	for_each_cpu_wrap(cpu, cpu_possible_mask, raw_smp_processor_id()) {
+	for_each_possible_cpu(cpu) {
 		struct pt_regs **at = per_cpu_ptr(&hw_branches_lbr_cpu.exception, cpu);
 
-		if (READ_ONCE(*at) == regs && cmpxchg(at, regs, NULL) == regs)
-			return;
+		/* this_cpu_cmpxchg() would not be atomic against the cmpxchg() of another CPU. */
+		if (READ_ONCE(*at) == regs)
+			cmpxchg(at, regs, NULL);
 	}
 }
 
@@ -262,12 +262,13 @@ static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 	WRITE_ONCE(c->freeze.requested, false);
 	/*
 	 * The next freeze must not save branches from before the thaw. @exception may be set
-	 * although this CPU was frozen, if an NMI froze it in hw_branches_lbr_save_now(). It may
-	 * also be set if this CPU was offline when the task of the exception crashed.
+	 * although this CPU was frozen, if an NMI froze it in hw_branches_lbr_save_now(). If a CPU
+	 * was not frozen, its current exception loses its branches. That is rare: a freeze misses
+	 * a CPU only if a thaw follows at once, or if the CPU is offline.
 	 */
 	WRITE_ONCE(c->exception, NULL);
 	if (frozen) {
-		/* The same is true for the LBR registers. Wipe them while the CPU is frozen. */
+		/* The LBR registers, too, have such branches. Wipe them while the CPU is frozen. */
 		if (this_cpu_read(hw_branches_lbr_records))
 			hw_branches_lbr_wipe();
 		/* A reader on another CPU must not take erased records for missing branches. */
@@ -303,17 +304,20 @@ void hw_branches_lbr_thaw(u32 freezes)
 	branch_thaw_cpus(&hw_branches_lbr_thaw_work);
 	/*
 	 * The memory of a CPU that is offline may be kept over a reboot: erase outdated branches
-	 * there. The lock keeps the CPU from coming online meanwhile. Do not wait for it for ever:
-	 * code that holds it may have crashed. While this waits for the lock, a new freeze may
-	 * freeze a CPU, which then goes offline. Its branches are not outdated: keep them.
+	 * there. Also forget the exception of a task that migrated from the CPU and crashed: the
+	 * next task may get the same task_struct. The lock keeps the CPU from coming online
+	 * meanwhile. Do not wait for it for ever: code that holds it may have crashed. While this
+	 * waits for the lock, a new freeze may freeze a CPU, which then goes offline. Its branches
+	 * are not outdated: keep them.
 	 */
 	while (!cpus_read_trylock()) {
 		if (!tries--)
 			return;
 		usleep_range(1000, 2000);
 	}
-	for_each_possible_cpu(cpu) {
-		if (!cpu_online(cpu) && hw_branches_lbr_outdated(cpu))
+	for_each_cpu_andnot(cpu, cpu_possible_mask, cpu_online_mask) {
+		WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.exception, cpu), NULL);
+		if (hw_branches_lbr_outdated(cpu))
 			memset(per_cpu(hw_branches_lbr_cpu.kept, cpu), 0,
 			       sizeof(struct hw_branches_lbr_saved));
 	}

@@ -18,7 +18,8 @@
  *					word for lbr_leave_out(), or the branches are folded
  *					("folded")
  *   lastbranch MODULE fixup		an exception with a fixup
- *   lastbranch MODULE reborn victim|left	after a thaw, a task_struct is used again
+ *   lastbranch MODULE reborn victim|left [back]
+ *					after a thaw, a task_struct is used again
  *   lastbranch MODULE given		a crash, and SysRq-B, while perf has the LBRs
  *   lastbranch MODULE watched		a watchpoint is hit
  *   lastbranch MODULE saved		see load_and_continue()
@@ -508,6 +509,37 @@ static int fixup(void)
 }
 
 /*
+ * Crash in a child, and return whether that killed it. More children follow it and stop: otherwise
+ * the memory of its task_struct could be used for something else than a task_struct later. Half of
+ * them end after the crash: a new kernel thread gets the task_struct of one of those.
+ */
+static bool crash_among_others(const char *kind)
+{
+	int status, crash, i;
+	pid_t pid[30];
+
+	for (i = 0; i < ARRAY_SIZE(pid); i++) {
+		pid[i] = fork();
+		if (!pid[i]) {
+			raise(SIGSTOP);
+			must_write(DEVICE, kind);
+			_exit(1);
+		}
+		if (waitpid(pid[i], &status, WUNTRACED) != pid[i] || !WIFSTOPPED(status))
+			give_up("waitpid");
+	}
+	kill(pid[0], SIGCONT);
+	if (waitpid(pid[0], &crash, 0) != pid[0])
+		give_up("waitpid");
+	for (i = 1; i < ARRAY_SIZE(pid); i += 2) {
+		kill(pid[i], SIGKILL);
+		if (waitpid(pid[i], &status, 0) != pid[i])
+			give_up("waitpid");
+	}
+	return WIFSIGNALED(crash);
+}
+
+/*
  * Fork a child that freezes the recorder on @cpu and exits, if it has the task_struct of the task
  * that crashed. Otherwise it stops, and keeps its task_struct. Returns whether it froze.
  */
@@ -537,24 +569,27 @@ static bool fork_reborn(int cpu)
 /*
  * victim: CPU 0 is frozen at the entry of an exception, which then kills the task. left: a task has
  * an exception on CPU 1 and migrates, CPU 1 goes offline, and the exception kills the task. After
- * the thaw, another task with the memory of that task_struct freezes the CPU of the exception. The
- * branches before the exception must not be shown.
+ * the thaw, another task with the memory of that task_struct freezes CPU 0. If CPU 1 comes @back
+ * online before that, the task freezes CPU 1. The branches before the exception must not be shown.
  */
-static int reborn(const char *kind)
+static int reborn(const char *kind, bool back)
 {
-	int cpu = !strcmp(kind, "left"), tries = 500;
+	int cpu = back, tries = 400;
 	bool is_reborn = false;
 	char name[64], *trace;
 
 	must_set("fold", "0");
 	must_set("enable", "lbr");
 	pin_to(0);
-	ok(crash_once(kind, 0) && is("freeze", "1"), "%s: a task is killed", kind);
+	ok(crash_among_others(kind) && is("freeze", "1"), "%s: a task is killed", kind);
 	must_set("freeze", "0");
-	if (cpu && (get_nprocs() != 1 || try_text(online, "1")))
+	if ((!strcmp(kind, "left") && get_nprocs() != 1) || (back && try_text(online, "1")))
 		give_up("%s", online);
-	while (!is_reborn && tries--)
+	/* The free task_struct may be for forks on one CPU only: try all CPUs. */
+	while (!is_reborn && tries--) {
+		pin_to(tries % get_nprocs());
 		is_reborn = fork_reborn(cpu);
+	}
 	ok(is_reborn && is("freeze", "1"), "its task_struct is used again");
 	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace", cpu);
 	trace = get(name);
@@ -677,8 +712,8 @@ int main(int argc, char **argv)
 		return crash(argv[3], argv[4], atoi(argv[5]), atoi(argv[6]));
 	if (argc >= 4 && !strcmp(argv[2], "die"))
 		return die(argv[3], argc > 4 ? argv[4] : "nothing");
-	if (argc == 4 && !strcmp(argv[2], "reborn"))
-		return reborn(argv[3]);
+	if (argc >= 4 && !strcmp(argv[2], "reborn"))
+		return reborn(argv[3], argc > 4);
 	if (argc == 3 && !strcmp(argv[2], "watched"))
 		return watched();
 	return strcmp(argv[2], "given") ? fixup() : given();
