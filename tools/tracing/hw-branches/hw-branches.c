@@ -441,7 +441,11 @@ static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
 		return false;
 	state += offset;
 	if (!read_kernel(state + value_of("OFFSET(hw_branches_lbr_cpu.saved)", 10), &saved,
-			 sizeof(saved)) || !saved)
+			 sizeof(saved))) {
+		say_damaged(cpu, "its last branch records are not in the dump");
+		return true;
+	}
+	if (!saved)
 		return false;
 	at = value_of("OFFSET(hw_branches_lbr_saved.raw)", 10);
 	if (!read_kernel(state + value_of("OFFSET(hw_branches_lbr_cpu.kept)", 10), &kept,
@@ -555,5 +559,7 @@ int main(int argc, char **argv)
 	relocate_symbols();
 	find_code();
 	print_all(nr, plain);
+	if (fflush(stdout))
+		err(1, "output");
 	return damaged;
 }

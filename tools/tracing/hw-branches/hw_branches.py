@@ -42,6 +42,9 @@ except ImportError as error:
 RECORD = 24
 MOST_RECORDS = 65536 // RECORD
 MOST_LBRS = 64
+MOST_CPUS = 8192
+
+KALLSYMS = "/proc/kallsyms"
 
 # More than any kernel has: a list or a ring that has more was overwritten.
 MOST_MODULES = 10000
@@ -148,7 +151,11 @@ class Memory:
         if not self.has(key):
             sys.exit("hw_branches.py: no %s in VMCOREINFO: that kernel could not record branches"
                      % key)
-        return int(self.info[key], base)
+        try:
+            return int(self.info[key], base)
+        except ValueError:
+            sys.exit("hw_branches.py: %s is %s: VMCOREINFO was overwritten" %
+                     (key, self.info[key]))
 
     def symbol(self, name):
         return self.value("SYMBOL(%s)" % name, 16)
@@ -166,7 +173,10 @@ class Memory:
         return list(zip(words[0::3], words[1::3]))
 
     def cpus(self):
-        return range(self.value("NUMBER(nr_cpu_ids)"))
+        nr = self.value("NUMBER(nr_cpu_ids)")
+        if not 0 < nr <= MOST_CPUS:
+            sys.exit("hw_branches.py: nr_cpu_ids is %d: VMCOREINFO was overwritten" % nr)
+        return range(nr)
 
     def variable(self, name, cpu):
         """
@@ -183,11 +193,7 @@ class Memory:
         if not self.has("SYMBOL(hw_branches_lbr_cpu)"):
             return None
         state = self.variable("hw_branches_lbr_cpu", cpu)
-        try:
-            saved = self.program.read(state + self.offset("hw_branches_lbr_cpu.saved"), 1)[0]
-        except FaultError:
-            saved = False
-        if not saved:
+        if not self.program.read(state + self.offset("hw_branches_lbr_cpu.saved"), 1)[0]:
             return None
         kept = self.words(state + self.offset("hw_branches_lbr_cpu.kept"), 1)[0]
         nr = int.from_bytes(self.program.read(kept, 4), "little")
@@ -256,6 +262,9 @@ def with_ring(program, cpu, buffer):
     ring of the recorder's context. This does the same as bts_flight_both() of the kernel.
     """
     context = per_cpu(program["hw_branches_readable"], cpu).read_()
+    # The running kernel may have switched the recorder off meanwhile.
+    if not context:
+        return buffer
     # A late context was created after its CPU was frozen: the branches in the buffer are older.
     newest = [] if context.late.value_() else buffer
     # While the CPU moves records from the buffer to the ring, they may be in both.
@@ -280,9 +289,13 @@ def read_symbols(path):
                 # Leave out offsets of per-CPU variables.
                 if len(field) > 2 and not is_user(int(field[0], 16)):
                     found.append((int(field[0], 16), " ".join(field[2:4])))
+        if not found:
+            raise ValueError("it has no symbols of a kernel")
     except (OSError, ValueError) as error:
-        sys.exit("hw_branches.py: %s: %s: give System.map or a copy of /proc/kallsyms" %
-                 (path, error))
+        if path != KALLSYMS:
+            sys.exit("hw_branches.py: %s: %s: give System.map or a copy of %s" %
+                     (path, error, KALLSYMS))
+        warn("%s: %s: addresses have no names" % (path, error))
     return found
 
 
@@ -322,6 +335,10 @@ class Names:
     def read_debug_info(self):
         try:
             self.program.load_debug_info([self.files["vmlinux"]])
+            self.program["hw_branches_readable"]
+        except KeyError:
+            sys.exit("hw_branches.py: %s is not the vmlinux of that kernel, or has no debug "
+                     "information" % self.files["vmlinux"])
         except Exception as error:
             sys.exit("hw_branches.py: %s: %s" % (self.files["vmlinux"], error))
         self.find_modules()
@@ -488,13 +505,13 @@ def main():
     memory = Memory(program, info)
     if not args.dump:
         warn_if_recording()
-        args.m = args.m or "/proc/kallsyms"
+        args.m = args.m or KALLSYMS
     names = Names(program, info, args.m, args.d)
     found = damaged = False
     for cpu in memory.cpus():
         try:
             source, branches = read_cpu(memory, names, cpu)
-        except (FaultError, ValueError) as error:
+        except (FaultError, ValueError, OverflowError, OSError) as error:
             warn("CPU %d: its branches cannot be read: %s" % (cpu, error))
             damaged = True
             continue
@@ -503,8 +520,14 @@ def main():
             print_branches(cpu, source, branches[:args.n], names)
     if not found and not damaged:
         warn("no branches: the recorder was off, perf had the LBRs, or nothing froze lbr")
+    sys.stdout.flush()
     sys.exit(damaged)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:
+        # Python flushes the output once more at its end: that must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit("hw_branches.py: output: %s" % error)

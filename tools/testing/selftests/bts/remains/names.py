@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Tests of hw_branches.py without a dump: how it names addresses of the kernel and of modules, and what
-it says about files that it cannot read.
+Tests of hw_branches.py without a dump: how it names addresses of the kernel and of modules, and
+what it says about files that it cannot read.
 hw_branches.py is in the directory that is the argument. This needs as, objdump and addr2line.
 
 The kernel has the modules a, b and c_c, in this order of their addresses. There are files for a,
@@ -137,14 +137,16 @@ WARNINGS = [
     ([], []),
 ]
 
-# What reads a file, the file, and how the message begins
+# A function, its arguments, and how its message begins. A dictionary is the program of a kernel.
 ERRORS = [
+    ("Names", {}, {}, None, V, "hw_branches.py: vmlinux is not the vmlinux of that kernel"),
     ("open_dump", "gone", "hw_branches.py: gone: "),
     ("open_dump", "map", "hw_branches.py: map: "),
     ("open_dump", "pipe", "hw_branches.py: pipe was written to a pipe by makedumpfile: "),
     ("read_symbols", "gone", "hw_branches.py: gone: "),
     ("read_symbols", "a.s", "hw_branches.py: a.s: "),
     ("read_symbols", "a.ko", "hw_branches.py: a.ko: "),
+    ("read_symbols", "/dev/null", "hw_branches.py: /dev/null: it has no symbols of a kernel"),
 ]
 
 
@@ -167,7 +169,8 @@ def names(files, path):
     """Return the names of addresses, and the warnings."""
     warnings = []
     hw_branches.warn = warnings.append
-    return hw_branches.Names(Program(modules=Value()), {}, path, files), warnings
+    program = Program(modules=Value(), hw_branches_readable=Value())
+    return hw_branches.Names(program, {}, path, files), warnings
 
 
 def check(what, found, wanted):
@@ -185,9 +188,9 @@ def name_of(files, path, address):
     return found.name(address)
 
 
-def message(function, path):
+def message(function, *args):
     try:
-        getattr(hw_branches, function)(path)
+        getattr(hw_branches, function)(*[Program(arg) if arg == {} else arg for arg in args])
     except SystemExit as error:
         return error.code
     return "no error"
@@ -205,8 +208,8 @@ def main():
                             wanted)
         for files, wanted in WARNINGS:
             failed += check("warnings of %s" % files, names(files, None)[1], wanted)
-        for function, path, wanted in ERRORS:
-            failed += check("error", message(function, path)[:len(wanted)], wanted)
+        for *call, wanted in ERRORS:
+            failed += check("error", message(*call)[:len(wanted)], wanted)
         os.chdir("/")
     rows = len(ROWS) + len(WARNINGS) + len(ERRORS)
     print("%d of %d rows failed" % (failed, rows), file=sys.stderr)

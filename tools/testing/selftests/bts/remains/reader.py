@@ -44,7 +44,7 @@ class Record(Object):
 
 
 class Program(dict):
-    """The program of a kernel with one CPU. The context is None if the recorder is off."""
+    """The program of a kernel with one CPU."""
 
     def constant(self, name):
         return {"BTS_DS_BUSY": Object(2)}[name]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Write a crash dump of seven CPUs. The Debug Store of CPU 0 was overwritten, the buffer of CPU 1
- * is missing, the last branch records of CPU 4 were overwritten, and the offset of CPU 6's per-CPU
- * memory is missing. CPU 2, with a buffer, and CPU 3, with last branch records, are intact. CPU 5
- * has a buffer that the recorder did not use.
+ * Write a crash dump of eight CPUs. The Debug Store of CPU 0 was overwritten, the buffer of CPU 1
+ * is missing, the last branch records of CPU 4 were overwritten, CPU 6's per-CPU memory is missing,
+ * and so is the offset of CPU 7's. CPU 2, with a buffer, and CPU 3, with last branch records, are
+ * intact. CPU 5 has a buffer that the recorder did not use.
  *
  *   damaged FILE
  */
@@ -16,9 +16,12 @@
 #include <string.h>
 
 #define OFFSETS		0xffffffff82000000ull	/* __per_cpu_offset */
-/* STORE, PAGES and LBR are offsets in the per-CPU memory, which begins at CPU(nr). */
+/*
+ * STORE, PAGES and LBR are offsets in the per-CPU memory, which begins at CPU(nr). At PAGES is the
+ * address of the buffer, and then a word that is 0 if the recorder did not use the buffer.
+ */
 #define STORE		0x1000ull
-#define PAGES		0x2000ull	/* The pointer that tells whether it is used follows. */
+#define PAGES		0x2000ull
 #define LBR		0x3000ull
 #define CPU(nr)		(0xffff888000000000ull + (nr) * 0x100000ull)
 #define BUFFER(nr)	(CPU(nr) + 0x10000)
@@ -47,6 +50,7 @@ static void put(uint64_t at, const void *data, size_t size, uint32_t type)
 {
 	segment[nr_segments++] = (Elf64_Phdr){
 		.p_type = type, .p_offset = ftell(dump), .p_vaddr = at, .p_filesz = size,
+		.p_memsz = size,
 	};
 	fwrite(data, size, 1, dump);
 }
@@ -56,11 +60,17 @@ static void put_info(void)
 	static struct {
 		Elf64_Nhdr head;
 		char name[12];
-		char text[512];
+		char text[1024];
 	} note = { .head = { .n_namesz = 11, .n_type = 0 }, .name = "VMCOREINFO" };
 
 	snprintf(note.text, sizeof(note.text),
-		 "NUMBER(nr_cpu_ids)=7\n"
+		 "OSRELEASE=6.12.0\n"
+		 "PAGESIZE=4096\n"
+		 "KERNELOFFSET=0\n"
+		 "NUMBER(pgtable_l5_enabled)=0\n"
+		 "SYMBOL(init_uts_ns)=0\n"
+		 "SYMBOL(swapper_pg_dir)=ffffffff82800000\n"
+		 "NUMBER(nr_cpu_ids)=8\n"
 		 "NUMBER(ds_field)=8\n"
 		 "SYMBOL(__per_cpu_offset)=%" PRIx64 "\n"
 		 "SYMBOL(cpu_debug_store)=%" PRIx64 "\n"
@@ -77,6 +87,21 @@ static void put_info(void)
 	put(0, &note, sizeof(note), PT_NOTE);
 }
 
+static void put_lbr(int nr, bool saved, uint32_t records)
+{
+	struct lbr lbr = {
+		.saved = saved,
+		.kept = CPU(nr) + LBR + offsetof(struct lbr, nr),
+		.nr = records,
+		.record = {
+			0xffffffff81000310, 0xffffffff81000400, 0,
+			0xffffffff81000210, 0xffffffff81000300, 0,
+		},
+	};
+
+	put(CPU(nr) + LBR, &lbr, sizeof(lbr), PT_LOAD);
+}
+
 static void put_cpu(int nr, bool good_store, bool buffer, bool used)
 {
 	static uint64_t records[SIZE / 8];
@@ -89,33 +114,21 @@ static void put_cpu(int nr, bool good_store, bool buffer, bool used)
 	records[4] = 0xffffffff81000200;
 	records[6] = 0xffffffff81000210;
 	records[7] = 0xffffffff81000300;
+	put_lbr(nr, false, 0);
 	put(CPU(nr) + STORE, store, sizeof(store), PT_LOAD);
 	put(CPU(nr) + PAGES, pages, sizeof(pages), PT_LOAD);
 	if (buffer)
 		put(BUFFER(nr), records, SIZE, PT_LOAD);
 }
 
-static void put_lbr(int nr, uint32_t records)
-{
-	struct lbr lbr = {
-		.saved = 1,
-		.kept = CPU(nr) + LBR + offsetof(struct lbr, nr),
-		.nr = records,
-		.record = {
-			0xffffffff81000310, 0xffffffff81000400, 0,
-			0xffffffff81000210, 0xffffffff81000300, 0,
-		},
-	};
-
-	put(CPU(nr) + LBR, &lbr, sizeof(lbr), PT_LOAD);
-}
-
 int main(int argc, char **argv)
 {
-	uint64_t offsets[] = { CPU(0), CPU(1), CPU(2), CPU(3), CPU(4), CPU(5) };
+	uint64_t offsets[] = { CPU(0), CPU(1), CPU(2), CPU(3), CPU(4), CPU(5), CPU(6) };
 	Elf64_Ehdr head = {
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64 },
-		.e_phoff = sizeof(head), .e_phentsize = sizeof(*segment),
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			     EV_CURRENT },
+		.e_type = ET_CORE, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
+		.e_ehsize = sizeof(head), .e_phoff = sizeof(head), .e_phentsize = sizeof(*segment),
 	};
 
 	if (argc != 2)
@@ -129,8 +142,8 @@ int main(int argc, char **argv)
 	put_cpu(0, false, true, true);
 	put_cpu(1, true, false, true);
 	put_cpu(2, true, true, true);
-	put_lbr(3, 2);
-	put_lbr(4, 2000);
+	put_lbr(3, true, 2);
+	put_lbr(4, true, 2000);
 	put_cpu(5, true, true, false);
 	head.e_phnum = nr_segments;
 	rewind(dump);
