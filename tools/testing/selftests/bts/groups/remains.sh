@@ -112,6 +112,25 @@ lacks_symbol() {
 	fi
 }
 
+# claim_used DUMP...: claim that the recorder used each buffer of BTS, by the address of another
+# per-CPU variable, whose first word is not 0.
+claim_used() {
+	local dump key='SYMBOL(hw_branches_readable)=' of other
+
+	for dump; do
+		of=$(grep -aom 1 "^$key[0-9a-f]*" "$dump")
+		other=$(grep -aom 1 '^SYMBOL(cpu_debug_store)=[0-9a-f]*' "$dump")
+		other=$(printf "%0$((${#of} - ${#key}))x" "0x${other#*=}")
+		sed -i "s/^$of/$key$other/" "$dump"
+	done
+}
+
+# shows_traced NAME COMMAND...: COMMAND must print branches of CPU 1.
+shows_traced() {
+	reads_dump "$1" 0 "${@:2}"
+	has_line "$1" '^ +1 .* <- '
+}
+
 # dumped_nothing SOURCE: if nothing was recorded, both readers must say so.
 dumped_nothing() {
 	local script program
@@ -123,6 +142,10 @@ dumped_nothing() {
 	says_nothing "elf-$1" "${program[@]}"
 	# With "given", the readers find saved LBRs, and do not look for a buffer of BTS.
 	if [ "$1" = 0 ]; then
+		# Without the test whether the recorder used them, these are the task's branches.
+		claim_used "$CASE_DIR"/dump.{kdump,virtual}
+		shows_traced drgn-traced "${script[@]}"
+		shows_traced elf-traced "${program[@]}"
 		sed -i 's/^SYMBOL(hw_branches_readable)=/SYMBOL(hw_branches_xxxxxxxx)=/' \
 			"$CASE_DIR"/dump.{kdump,virtual}
 		lacks_symbol drgn-symbol "${script[@]}"
@@ -156,6 +179,7 @@ dumped_ring() {
 
 remains_dumps() {
 	need_packages drgn
+	check damaged-script -- "$B/ring0/damaged.sh" "$REPO" script
 	dumped bts 2700
 	dumped lbr 20
 	dumped_ring
