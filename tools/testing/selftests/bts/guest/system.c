@@ -157,8 +157,8 @@ bool cpu_has(const char *name)
 	if (!info)
 		give_up("/proc/cpuinfo");
 	snprintf(flag, sizeof(flag), " %s ", name);
-	while (!has && fgets(line, sizeof(line), info)) {
-		line[strcspn(line, "\n")] = ' ';
+	while (!has && fgets(line, sizeof(line) - 1, info)) {
+		strcpy(line + strcspn(line, "\n"), " ");
 		has = !strncmp(line, "flags", 5) && strstr(line, flag);
 	}
 	fclose(info);
