@@ -118,7 +118,7 @@ claim_used() {
 	local dump key='SYMBOL(hw_branches_readable)=' of other
 
 	for dump; do
-		of=$(grep -aom 1 "^$key[0-9a-f]*" "$dump")
+		of=$(grep -aom 1 "^${key}[0-9a-f]*" "$dump")
 		other=$(grep -aom 1 '^SYMBOL(cpu_debug_store)=[0-9a-f]*' "$dump")
 		other=$(printf "%0$((${#of} - ${#key}))x" "0x${other#*=}")
 		sed -i "s/^$of/$key$other/" "$dump"

@@ -158,7 +158,7 @@ bool cpu_has(const char *name)
 		give_up("/proc/cpuinfo");
 	snprintf(flag, sizeof(flag), " %s ", name);
 	while (!has && fgets(line, sizeof(line) - 1, info)) {
-		strcpy(line + strcspn(line, "\n"), " ");
+		memcpy(line + strcspn(line, "\n"), " ", 2);
 		has = !strncmp(line, "flags", 5) && strstr(line, flag);
 	}
 	fclose(info);

@@ -304,8 +304,8 @@ static void judge_other(const struct found *f)
 {
 	bool filter = cpu_has("ds_cpl");
 
-	ok(filter ? f->other >= 2000 : f->other > 0 && f->other < 1000, "%d branches of CPU 1, %s filter",
-	   f->other, filter ? "with" : "without");
+	ok(filter ? f->other >= 2000 : f->other > 0 && f->other < 1000,
+	   "%d branches of CPU 1, %s filter", f->other, filter ? "with" : "without");
 }
 
 /* No earlier boot has left branches: end the kernel. */
