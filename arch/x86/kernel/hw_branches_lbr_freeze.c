@@ -85,6 +85,10 @@ void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
 {
 	int cpu;
 
+	/*
+	 * Do not stop at the first match: another CPU may still have the same address from a task
+	 * that had this stack before, and crashed.
+	 */
 	for_each_possible_cpu(cpu) {
 		struct pt_regs **at = per_cpu_ptr(&hw_branches_lbr_cpu.exception, cpu);
 
@@ -262,9 +266,9 @@ static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 	WRITE_ONCE(c->freeze.requested, false);
 	/*
 	 * The next freeze must not save branches from before the thaw. @exception may be set
-	 * although this CPU was frozen, if an NMI froze it in hw_branches_lbr_save_now(). If a CPU
-	 * was not frozen, its current exception loses its branches. That is rare: a freeze misses
-	 * a CPU only if a thaw follows at once, or if the CPU is offline.
+	 * although this CPU was frozen, if an NMI froze it in hw_branches_lbr_save_now(). If this
+	 * CPU was not frozen, an exception that it is handling loses its saved branches. If that
+	 * exception is fatal, the branches in the LBR registers are printed instead.
 	 */
 	WRITE_ONCE(c->exception, NULL);
 	if (frozen) {
@@ -303,12 +307,16 @@ void hw_branches_lbr_thaw(u32 freezes)
 	branch_count_thaw(&hw_branches_lbr_freezing, freezes);
 	branch_thaw_cpus(&hw_branches_lbr_thaw_work);
 	/*
+	 * If a task has migrated from such a CPU and crashed, another task may get the same
+	 * task_struct. The branches of that exception must not be taken for those of this task.
+	 */
+	for_each_cpu_andnot(cpu, cpu_possible_mask, cpu_online_mask)
+		WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.exception, cpu), NULL);
+	/*
 	 * The memory of a CPU that is offline may be kept over a reboot: erase outdated branches
-	 * there. Also forget the exception of a task that migrated from the CPU and crashed: the
-	 * next task may get the same task_struct. The lock keeps the CPU from coming online
-	 * meanwhile. Do not wait for it for ever: code that holds it may have crashed. While this
-	 * waits for the lock, a new freeze may freeze a CPU, which then goes offline. Its branches
-	 * are not outdated: keep them.
+	 * there. The lock keeps the CPU from coming online meanwhile. Do not wait for it for ever:
+	 * code that holds it may have crashed. While this waits for the lock, a new freeze may
+	 * freeze a CPU, which then goes offline. Its branches are not outdated: keep them.
 	 */
 	while (!cpus_read_trylock()) {
 		if (!tries--)
@@ -316,7 +324,6 @@ void hw_branches_lbr_thaw(u32 freezes)
 		usleep_range(1000, 2000);
 	}
 	for_each_cpu_andnot(cpu, cpu_possible_mask, cpu_online_mask) {
-		WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.exception, cpu), NULL);
 		if (hw_branches_lbr_outdated(cpu))
 			memset(per_cpu(hw_branches_lbr_cpu.kept, cpu), 0,
 			       sizeof(struct hw_branches_lbr_saved));

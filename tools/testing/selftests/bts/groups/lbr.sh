@@ -199,11 +199,11 @@ lbr_crashes() {
 	done
 	lbr_crash 8 task bts_crash_fault 1
 	lbr_crash arch-8 task bts_crash_fault 1
-	for case in given reborn-victim reborn-left reborn-left-back; do
+	for case in given reborn-victim reborn-left; do
 		# KASAN keeps freed memory from being used again.
 		[ "$case" = given ] || ! has_option KASAN || continue
-		# shellcheck disable=SC2086 # for example: reborn left back
-		lbr_program "$case-32" 32 -- ${case//-/ }
+		# shellcheck disable=SC2086 # for example: reborn left
+		lbr_program "$case-32" 32 -- ${case/-/ }
 		nothing_else "$case-32" "$CRASH"
 		came_to_end "$case-32"
 	done

@@ -18,8 +18,7 @@
  *					word for lbr_leave_out(), or the branches are folded
  *					("folded")
  *   lastbranch MODULE fixup		an exception with a fixup
- *   lastbranch MODULE reborn victim|left [back]
- *					after a thaw, a task_struct is used again
+ *   lastbranch MODULE reborn victim|left	after a thaw, a task_struct is used again
  *   lastbranch MODULE given		a crash, and SysRq-B, while perf has the LBRs
  *   lastbranch MODULE watched		a watchpoint is hit
  *   lastbranch MODULE saved		see load_and_continue()
@@ -511,7 +510,7 @@ static int fixup(void)
 /*
  * Crash in a child, and return whether that killed it. More children follow it and stop: otherwise
  * the memory of its task_struct could be used for something else than a task_struct later. Half of
- * them end after the crash: a new kernel thread gets the task_struct of one of those.
+ * them end after the crash: a new kernel thread is more likely to get one of their task_structs.
  */
 static bool crash_among_others(const char *kind)
 {
@@ -540,10 +539,10 @@ static bool crash_among_others(const char *kind)
 }
 
 /*
- * Fork a child that freezes the recorder on @cpu and exits, if it has the task_struct of the task
+ * Fork a child that freezes the recorder on CPU 0 and exits, if it has the task_struct of the task
  * that crashed. Otherwise it stops, and keeps its task_struct. Returns whether it froze.
  */
-static bool fork_reborn(int cpu)
+static bool fork_reborn(void)
 {
 	static const char path[] = "/sys/module/bts_crash/parameters/reborn";
 	char is_reborn = 0;
@@ -557,7 +556,7 @@ static bool fork_reborn(int cpu)
 			give_up("%s", path);
 		if (is_reborn != 'Y')
 			raise(SIGSTOP);
-		pin_to(cpu);
+		pin_to(0);
 		must_set("freeze", "1");
 		_exit(0);
 	}
@@ -569,31 +568,30 @@ static bool fork_reborn(int cpu)
 /*
  * victim: CPU 0 is frozen at the entry of an exception, which then kills the task. left: a task has
  * an exception on CPU 1 and migrates, CPU 1 goes offline, and the exception kills the task. After
- * the thaw, another task with the memory of that task_struct freezes CPU 0. If CPU 1 comes @back
- * online before that, the task freezes CPU 1. The branches before the exception must not be shown.
+ * the thaw, another task with the memory of that task_struct freezes CPU 0. The branches before the
+ * exception must not be shown.
  */
-static int reborn(const char *kind, bool back)
+static int reborn(const char *kind)
 {
-	int cpu = back, tries = 400;
 	bool is_reborn = false;
-	char name[64], *trace;
+	int tries = 400;
+	char *trace;
 
 	must_set("fold", "0");
 	must_set("enable", "lbr");
 	pin_to(0);
 	ok(crash_among_others(kind) && is("freeze", "1"), "%s: a task is killed", kind);
 	must_set("freeze", "0");
-	if ((!strcmp(kind, "left") && get_nprocs() != 1) || (back && try_text(online, "1")))
-		give_up("%s", online);
-	/* The free task_struct may be for forks on one CPU only: try all CPUs. */
+	if (!strcmp(kind, "left") && get_nprocs() != 1)
+		give_up("CPU 1 is online");
+	/* The free task_struct may be in the allocator's cache of one CPU: fork on each CPU. */
 	while (!is_reborn && tries--) {
 		pin_to(tries % get_nprocs());
-		is_reborn = fork_reborn(cpu);
+		is_reborn = fork_reborn();
 	}
 	ok(is_reborn && is("freeze", "1"), "its task_struct is used again");
-	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace", cpu);
-	trace = get(name);
-	ok(branches(cpu) && !strstr(trace, "bts_crash_"), "no branches from before the thaw");
+	trace = get("per_cpu/cpu0/trace");
+	ok(branches(0) && !strstr(trace, "bts_crash_"), "no branches from before the thaw");
 	free(trace);
 	return finish();
 }
@@ -712,8 +710,8 @@ int main(int argc, char **argv)
 		return crash(argv[3], argv[4], atoi(argv[5]), atoi(argv[6]));
 	if (argc >= 4 && !strcmp(argv[2], "die"))
 		return die(argv[3], argc > 4 ? argv[4] : "nothing");
-	if (argc >= 4 && !strcmp(argv[2], "reborn"))
-		return reborn(argv[3], argc > 4);
+	if (argc == 4 && !strcmp(argv[2], "reborn"))
+		return reborn(argv[3]);
 	if (argc == 3 && !strcmp(argv[2], "watched"))
 		return watched();
 	return strcmp(argv[2], "given") ? fixup() : given();
