@@ -5,6 +5,7 @@
 #endif
 #include <elf.h>
 #include <err.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,11 +103,15 @@ bool find_value(const char *key, int base, uint64_t *value)
 {
 	size_t len = strlen(key);
 	const char *line;
+	char *end;
 
 	for (line = info; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (!strncmp(line, key, len) && line[len] == '=') {
-			*value = strtoull(line + len + 1, NULL, base);
+			errno = 0;
+			*value = strtoull(line + len + 1, &end, base);
+			if (errno || end == line + len + 1 || (*end && *end != '\n'))
+				errx(1, "%s is no number: VMCOREINFO was overwritten", key);
 			return true;
 		}
 	}

@@ -442,8 +442,8 @@ static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
 	state += offset;
 	if (!read_kernel(state + value_of("OFFSET(hw_branches_lbr_cpu.saved)", 10), &saved,
 			 sizeof(saved))) {
-		say_damaged(cpu, "its last branch records are not in the dump");
-		return true;
+		say_damaged(cpu, "whether it has last branch records is not in the dump");
+		return false;
 	}
 	if (!saved)
 		return false;
@@ -486,11 +486,8 @@ static void print_all(unsigned long nr, bool plain)
 	/* The size of a field of the Debug Store; 0 if the kernel could not use one. */
 	if (field && field != sizeof(uint64_t))
 		errx(1, "the processor of that kernel has no 64-bit Debug Store");
-	if (cpus > MOST_CPUS) {
-		warnx("nr_cpu_ids is %" PRIu64 ": only %u CPUs are read", cpus, MOST_CPUS);
-		damaged = true;
-		cpus = MOST_CPUS;
-	}
+	if (!cpus || cpus > MOST_CPUS)
+		errx(1, "nr_cpu_ids is %" PRIu64 ": VMCOREINFO was overwritten", cpus);
 	for (cpu = 0; cpu < cpus; cpu++) {
 		if (many && !read_kernel(offsets + 8 * cpu, &offset, sizeof(offset)))
 			say_damaged(cpu, "the offset of its memory is not in the dump");
@@ -561,5 +558,7 @@ int main(int argc, char **argv)
 	print_all(nr, plain);
 	if (fflush(stdout))
 		err(1, "output");
+	if (ferror(stdout))
+		errx(1, "output: not all was written");
 	return damaged;
 }

@@ -137,12 +137,24 @@ def run(command, text):
         return ""
 
 
+def to_number(info, key, base):
+    try:
+        return int(info[key], base)
+    except ValueError:
+        sys.exit("hw_branches.py: %s is no number: VMCOREINFO was overwritten" % key)
+
+
 class Memory:
     """Where the branches of each CPU are, from VMCOREINFO."""
 
     def __init__(self, program, info):
         self.program = program
         self.info = info
+        self.damaged = False
+
+    def say_damaged(self, cpu, what, error):
+        warn("CPU %d: %s cannot be read: %s" % (cpu, what, error))
+        self.damaged = True
 
     def has(self, key):
         return key in self.info
@@ -151,11 +163,7 @@ class Memory:
         if not self.has(key):
             sys.exit("hw_branches.py: no %s in VMCOREINFO: that kernel could not record branches"
                      % key)
-        try:
-            return int(self.info[key], base)
-        except ValueError:
-            sys.exit("hw_branches.py: %s is %s: VMCOREINFO was overwritten" %
-                     (key, self.info[key]))
+        return to_number(self.info, key, base)
 
     def symbol(self, name):
         return self.value("SYMBOL(%s)" % name, 16)
@@ -193,7 +201,12 @@ class Memory:
         if not self.has("SYMBOL(hw_branches_lbr_cpu)"):
             return None
         state = self.variable("hw_branches_lbr_cpu", cpu)
-        if not self.program.read(state + self.offset("hw_branches_lbr_cpu.saved"), 1)[0]:
+        try:
+            saved = self.program.read(state + self.offset("hw_branches_lbr_cpu.saved"), 1)[0]
+        except FaultError as error:
+            self.say_damaged(cpu, "whether it has last branch records", error)
+            return None
+        if not saved:
             return None
         kept = self.words(state + self.offset("hw_branches_lbr_cpu.kept"), 1)[0]
         nr = int.from_bytes(self.program.read(kept, 4), "little")
@@ -290,7 +303,7 @@ def read_symbols(path):
                 if len(field) > 2 and not is_user(int(field[0], 16)):
                     found.append((int(field[0], 16), " ".join(field[2:4])))
         if not found:
-            raise ValueError("it has no symbols of a kernel")
+            raise ValueError("it has no addresses of a kernel")
     except (OSError, ValueError) as error:
         if path != KALLSYMS:
             sys.exit("hw_branches.py: %s: %s: give System.map or a copy of %s" %
@@ -308,12 +321,12 @@ class Names:
         self.lines = {}
         self.modules = []
         self.symbols = []
-        self.shift = int(info.get("KERNELOFFSET", "0"), 16)
+        self.shift = to_number(info, "KERNELOFFSET", 16) if "KERNELOFFSET" in info else 0
         for file in files:
             self.files[self.name_of(file)] = file
         self.has_debug = "vmlinux" in self.files
         if self.has_debug:
-            self.read_debug_info()
+            self.read_debug_info(info)
         elif files:
             warn("-d without vmlinux is ignored: %s" % ", ".join(files))
         if path:
@@ -332,15 +345,18 @@ class Names:
             return "vmlinux"
         return re.sub(r"\.ko(\.debug)?$", "", base).replace("-", "_")
 
-    def read_debug_info(self):
+    def read_debug_info(self, info):
         try:
             self.program.load_debug_info([self.files["vmlinux"]])
             self.program["hw_branches_readable"]
-        except KeyError:
-            sys.exit("hw_branches.py: %s is not the vmlinux of that kernel, or has no debug "
-                     "information" % self.files["vmlinux"])
+            found = self.program.symbol("swapper_pg_dir").address
+        except LookupError:
+            found = None
         except Exception as error:
             sys.exit("hw_branches.py: %s: %s" % (self.files["vmlinux"], error))
+        if found is None or found != to_number(info, "SYMBOL(swapper_pg_dir)", 16):
+            sys.exit("hw_branches.py: %s is not the vmlinux of that kernel, or has no debug "
+                     "information" % self.files["vmlinux"])
         self.find_modules()
         loaded = {name for _, _, name in self.modules}
         for name in sorted(self.files.keys() - loaded - {"vmlinux"}):
@@ -356,7 +372,7 @@ class Names:
         try:
             for module in itertools.islice(found, MOST_MODULES):
                 self.add_module(module)
-        except FaultError as error:
+        except (FaultError, OSError) as error:
             warn("the list of modules was overwritten: %s" % error)
 
     def add_module(self, module):
@@ -387,7 +403,7 @@ class Names:
         for at, name in read_symbols(path):
             found.append((at, "" if END.match(name) else name))
             if name == "_stext" and "SYMBOL(_stext)" in info:
-                moved = int(info["SYMBOL(_stext)"], 16) - at
+                moved = to_number(info, "SYMBOL(_stext)", 16) - at
         self.symbols += [(at + moved, name) for at, name in found]
 
     def module_of(self, address):
@@ -501,27 +517,28 @@ def main():
     parser.add_argument("dump", metavar="DUMP", nargs="?",
                         help="a dump; without it, the running kernel is read")
     args = parser.parse_args()
+    if sys.stdout is None:
+        sys.exit("hw_branches.py: output: it is closed")
     program, info = open_dump(args.dump)
     memory = Memory(program, info)
     if not args.dump:
         warn_if_recording()
         args.m = args.m or KALLSYMS
     names = Names(program, info, args.m, args.d)
-    found = damaged = False
+    found = False
     for cpu in memory.cpus():
         try:
             source, branches = read_cpu(memory, names, cpu)
         except (FaultError, ValueError, OverflowError, OSError) as error:
-            warn("CPU %d: its branches cannot be read: %s" % (cpu, error))
-            damaged = True
+            memory.say_damaged(cpu, "its branches", error)
             continue
         if branches:
             found = True
             print_branches(cpu, source, branches[:args.n], names)
-    if not found and not damaged:
+    if not found and not memory.damaged:
         warn("no branches: the recorder was off, perf had the LBRs, or nothing froze lbr")
     sys.stdout.flush()
-    sys.exit(damaged)
+    sys.exit(memory.damaged)
 
 
 if __name__ == "__main__":
@@ -530,4 +547,6 @@ if __name__ == "__main__":
     except OSError as error:
         # Python flushes the output once more at its end: that must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit("hw_branches.py: output: %s" % error)
+        # The reader of a pipe may have read enough.
+        sys.exit(1 if isinstance(error, BrokenPipeError) else
+                 "hw_branches.py: output: %s" % error)

@@ -91,6 +91,8 @@ class Program(dict):
         self.loaded = files
 
     def symbol(self, address):
+        if address == "swapper_pg_dir":
+            return Value(address=int(INFO["SYMBOL(swapper_pg_dir)"], 16))
         if not STEXT <= address < ETEXT:
             raise LookupError
         return Value(name="kernel_function", address=STEXT)
@@ -137,16 +139,24 @@ WARNINGS = [
     ([], []),
 ]
 
-# A function, its arguments, and how its message begins. A dictionary is the program of a kernel.
+# VMCOREINFO of the kernel that the files are from, and of others
+INFO = {"SYMBOL(swapper_pg_dir)": "ffffffff81003000"}
+OTHER = {"SYMBOL(swapper_pg_dir)": "ffffffff81002000"}
+DAMAGED = {"SYMBOL(_stext)": "z", "NUMBER(nr_cpu_ids)": "0"}
+
+# A function, its arguments, and how its message begins
 ERRORS = [
-    ("Names", {}, {}, None, V, "hw_branches.py: vmlinux is not the vmlinux of that kernel"),
+    ("Names", None, INFO, None, V, "hw_branches.py: vmlinux is not the vmlinux of that kernel"),
+    ("Names", "recorder", OTHER, None, V, "hw_branches.py: vmlinux is not the vmlinux of that"),
+    ("Names", None, DAMAGED, "map", [], "hw_branches.py: SYMBOL(_stext) is no number: "),
+    ("cpus_of", DAMAGED, "hw_branches.py: nr_cpu_ids is 0: "),
     ("open_dump", "gone", "hw_branches.py: gone: "),
     ("open_dump", "map", "hw_branches.py: map: "),
     ("open_dump", "pipe", "hw_branches.py: pipe was written to a pipe by makedumpfile: "),
     ("read_symbols", "gone", "hw_branches.py: gone: "),
     ("read_symbols", "a.s", "hw_branches.py: a.s: "),
     ("read_symbols", "a.ko", "hw_branches.py: a.ko: "),
-    ("read_symbols", "/dev/null", "hw_branches.py: /dev/null: it has no symbols of a kernel"),
+    ("read_symbols", "/dev/null", "hw_branches.py: /dev/null: it has no addresses of a kernel"),
 ]
 
 
@@ -170,7 +180,7 @@ def names(files, path):
     warnings = []
     hw_branches.warn = warnings.append
     program = Program(modules=Value(), hw_branches_readable=Value())
-    return hw_branches.Names(program, {}, path, files), warnings
+    return hw_branches.Names(program, INFO, path, files), warnings
 
 
 def check(what, found, wanted):
@@ -188,9 +198,19 @@ def name_of(files, path, address):
     return found.name(address)
 
 
+def cpus_of(info):
+    return hw_branches.Memory(None, info).cpus()
+
+
 def message(function, *args):
     try:
-        getattr(hw_branches, function)(*[Program(arg) if arg == {} else arg for arg in args])
+        if function == "cpus_of":
+            cpus_of(*args)
+        elif function == "Names":
+            program = Program(hw_branches_readable=None) if args[0] else Program()
+            hw_branches.Names(program, *args[1:])
+        else:
+            getattr(hw_branches, function)(*args)
     except SystemExit as error:
         return error.code
     return "no error"

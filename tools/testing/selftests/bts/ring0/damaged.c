@@ -2,8 +2,9 @@
 /*
  * Write a crash dump of eight CPUs. The Debug Store of CPU 0 was overwritten, the buffer of CPU 1
  * is missing, the last branch records of CPU 4 were overwritten, CPU 6's per-CPU memory is missing,
- * and so is the offset of CPU 7's. CPU 2, with a buffer, and CPU 3, with last branch records, are
- * intact. CPU 5 has a buffer that the recorder did not use.
+ * and so is the offset of CPU 7's. CPU 3, with last branch records, is intact, and so is the buffer
+ * of CPU 2, but whether it has last branch records is missing. CPU 5 has a buffer that the recorder
+ * did not use.
  *
  *   damaged FILE
  */
@@ -114,7 +115,8 @@ static void put_cpu(int nr, bool good_store, bool buffer, bool used)
 	records[4] = 0xffffffff81000200;
 	records[6] = 0xffffffff81000210;
 	records[7] = 0xffffffff81000300;
-	put_lbr(nr, false, 0);
+	if (nr != 2)
+		put_lbr(nr, false, 0);
 	put(CPU(nr) + STORE, store, sizeof(store), PT_LOAD);
 	put(CPU(nr) + PAGES, pages, sizeof(pages), PT_LOAD);
 	if (buffer)
