@@ -145,7 +145,7 @@ static const struct hw_branches_kind_case hw_branches_kind_cases[] = {
 			  .to = FROM + 0x1000, },
 		.kind = HW_BRANCH_EXIT,
 	},
-	/* The program hw-branches takes any other kind of an ERETU for HW_BRANCH_BREAK. */
+	/* hw-branches takes any kind but this one and HW_BRANCH_EXIT for HW_BRANCH_BREAK. */
 	{
 		.name = "ERETU",
 		.insn = { .byte = { 0xf3, 0x0f, 0x01, 0xca, }, .n = 15, .from = FROM,
