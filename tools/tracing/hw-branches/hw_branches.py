@@ -349,12 +349,12 @@ class Names:
         try:
             self.program.load_debug_info([self.files["vmlinux"]])
             self.program["hw_branches_readable"]
-            found = self.program.symbol("swapper_pg_dir").address
+            found = self.program.symbol("init_uts_ns").address
         except LookupError:
             found = None
         except Exception as error:
             sys.exit("hw_branches.py: %s: %s" % (self.files["vmlinux"], error))
-        if found is None or found != to_number(info, "SYMBOL(swapper_pg_dir)", 16):
+        if found is None or found != to_number(info, "SYMBOL(init_uts_ns)", 16):
             sys.exit("hw_branches.py: %s is not the vmlinux of that kernel, or has no debug "
                      "information" % self.files["vmlinux"])
         self.find_modules()

@@ -91,8 +91,8 @@ class Program(dict):
         self.loaded = files
 
     def symbol(self, address):
-        if address == "swapper_pg_dir":
-            return Value(address=int(INFO["SYMBOL(swapper_pg_dir)"], 16))
+        if address == "init_uts_ns":
+            return Value(address=int(INFO["SYMBOL(init_uts_ns)"], 16))
         if not STEXT <= address < ETEXT:
             raise LookupError
         return Value(name="kernel_function", address=STEXT)
@@ -140,8 +140,8 @@ WARNINGS = [
 ]
 
 # VMCOREINFO of the kernel that the files are from, and of others
-INFO = {"SYMBOL(swapper_pg_dir)": "ffffffff81003000"}
-OTHER = {"SYMBOL(swapper_pg_dir)": "ffffffff81002000"}
+INFO = {"SYMBOL(init_uts_ns)": "ffffffff81003000"}
+OTHER = {"SYMBOL(init_uts_ns)": "ffffffff81002000"}
 DAMAGED = {"SYMBOL(_stext)": "z", "NUMBER(nr_cpu_ids)": "0"}
 
 # A function, its arguments, and how its message begins
