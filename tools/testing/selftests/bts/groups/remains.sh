@@ -186,7 +186,7 @@ remains_dumps() {
 	# The recorder is off, or has given the LBRs up to perf.
 	dumped_nothing 0
 	dumped_nothing given
-	remain live mem=3072 before="$KERNEL_BUILD/vmlinux" timeout=900 stall=600 \
+	remain live mem=3072 before="$KERNEL_BUILD/vmlinux" timeout=1500 stall=900 \
 		tools="/usr/bin/python3 drgn addr2line $READER" -- remains live "$READER"
 }
 
