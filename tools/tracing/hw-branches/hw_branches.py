@@ -140,7 +140,7 @@ def run(command, text):
 def to_number(info, key, base):
     try:
         return int(info[key], base)
-    except ValueError:
+    except (KeyError, ValueError):
         sys.exit("hw_branches.py: %s is no number: VMCOREINFO was overwritten" % key)
 
 

@@ -36,9 +36,9 @@ known_sequences() {
 	traced itself-nopti smp=4 pti=off "$@" -- itself
 	# With the host's clock, a busy host has timer ticks in the guest's NMI handler: the ticks take
 	# branches, too.
-	traced itself-out smp=2 icount=1 "$@" -- itself 0 out "$own"
-	traced itself-out-before cpl=before icount=1 "$@" -- itself 0 out "$own"
-	traced itself-out-no-cpl cpu="$CPU,-ds-cpl" icount=1 "$@" -- itself 0 out "$own"
+	traced itself-out smp=2 "$@" icount=1 -- itself 0 out "$own"
+	traced itself-out-before cpl=before "$@" icount=1 -- itself 0 out "$own"
+	traced itself-out-no-cpl cpu="$CPU,-ds-cpl" "$@" icount=1 -- itself 0 out "$own"
 	traced segment -- segment
 	traced itself-mixed smp=2 "$@" -- itself 200000 mixed
 	traced itself-no-cpl cpu="$CPU,-ds-cpl" "$@" -- itself
