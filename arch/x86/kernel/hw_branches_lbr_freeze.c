@@ -307,8 +307,8 @@ void hw_branches_lbr_thaw(u32 freezes)
 	branch_count_thaw(&hw_branches_lbr_freezing, freezes);
 	branch_thaw_cpus(&hw_branches_lbr_thaw_work);
 	/*
-	 * If a task has migrated from such a CPU and crashed, another task may get the same
-	 * task_struct. The branches of that exception must not be taken for those of this task.
+	 * A task may have crashed after it migrated from a CPU that is offline now. Another task
+	 * may get the same task_struct: the saved branches must not be taken for that task's.
 	 */
 	for_each_cpu_andnot(cpu, cpu_possible_mask, cpu_online_mask)
 		WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.exception, cpu), NULL);
