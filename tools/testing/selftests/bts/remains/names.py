@@ -148,8 +148,8 @@ DAMAGED = {"SYMBOL(_stext)": "z", "NUMBER(nr_cpu_ids)": "0"}
 ERRORS = [
     ("Names", None, INFO, None, V, "hw_branches.py: vmlinux is not the vmlinux of that kernel"),
     ("Names", "recorder", OTHER, None, V, "hw_branches.py: vmlinux is not the vmlinux of that"),
-    ("Names", "recorder", {}, None, V, "hw_branches.py: SYMBOL(init_uts_ns) is no number: "),
-    ("Names", None, DAMAGED, "map", [], "hw_branches.py: SYMBOL(_stext) is no number: "),
+    ("Names", "recorder", {}, None, V, "hw_branches.py: VMCOREINFO has no number SYMBOL(init_"),
+    ("Names", None, DAMAGED, "map", [], "hw_branches.py: VMCOREINFO has no number SYMBOL(_ste"),
     ("cpus_of", DAMAGED, "hw_branches.py: nr_cpu_ids is 0: "),
     ("open_dump", "gone", "hw_branches.py: gone: "),
     ("open_dump", "map", "hw_branches.py: map: "),
