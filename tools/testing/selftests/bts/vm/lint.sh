@@ -131,11 +131,11 @@ lint_spelling() {
 	(cd "$REPO" && repo_files | xargs -d '\n' codespell -L fo,ist,nd,ot,pevent,reenable,struc)
 }
 
-# Find paths that exist only on the machine of a developer.
+# Find paths that exist only on the machine of a developer. Do not find the pattern itself.
 lint_paths() {
 	local own=${HOME%/}
 
-	git -C "$REPO" -c safe.directory='*' grep -nE "(/tmp/w/|/work/|/home/[a-z]${own:+|$own/})" -- . ":!$BTS_PATH/vm/lint.sh" |
+	git -C "$REPO" -c safe.directory='*' grep -nE "(/tmp/[w]/|/[w]ork/|/home/[a-z]${own:+|$own/})" -- . |
 		cut -c1-160
 }
 
