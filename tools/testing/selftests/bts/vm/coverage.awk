@@ -12,6 +12,15 @@ function percent(part, whole)
 	return whole ? 100 * part / whole : 0
 }
 
+# If the function has no lines with counts in this kernel, it was not compiled there. Otherwise, the
+# compiler has merged its other lines with their neighbors.
+function end_function(    i)
+{
+	for (i = 1; has_counts && i <= nr_without; i++)
+		merged[without_count[i]] = 1
+	nr_without = has_counts = 0
+}
+
 FILENAME == unrun {
 	if (/^[^#]/) {
 		split($0, half, "\t")
@@ -27,6 +36,7 @@ FILENAME == files {
 }
 
 /^ *-: *0:Source:/ {
+	end_function()
 	source = ""
 	function_name = ""
 	for (i = 1; i <= nr; i++)
@@ -49,15 +59,17 @@ source == "" { next }
 	if (!line)
 		next
 	if (text ~ /^[a-z_].*[a-z0-9_]\(/ && text !~ /;$/) {
+		end_function()
 		function_name = text
 		sub(/\(.*/, "", function_name)
 		sub(/.*[ *]/, "", function_name)
 	}
 	key = source SUBSEP line
 	if (count == "-") {
-		merged[key] = 1
+		without_count[++nr_without] = key
 		next
 	}
+	has_counts = 1
 	if (!(key in ran)) {
 		lines[source]++
 		order[source, lines[source]] = line
@@ -127,6 +139,7 @@ function report_rest(name,    j, key)
 }
 
 END {
+	end_function()
 	printf "%-46s %6s %6s %6s %9s %6s\n", "file", "lines", "run", "%", "uncounted", "known"
 	for (i = 1; i <= nr; i++)
 		report_file(wanted[i])
