@@ -141,7 +141,7 @@ def to_number(info, key, base):
     try:
         return int(info[key], base)
     except (KeyError, ValueError):
-        sys.exit("hw_branches.py: VMCOREINFO has no number %s: it was overwritten" % key)
+        sys.exit("hw_branches.py: VMCOREINFO was overwritten: it has no number %s" % key)
 
 
 class Memory:

@@ -46,9 +46,9 @@ expect "their source" says "CPU 3, .* source lbr:"
 expect "last branch records that were overwritten" says "CPU 4: its .*last branch records were"
 expect "a buffer of others" [ "$(grep -c '^ *5 \|CPU 5' "$work/out")" = 0 ]
 expect "a CPU whose memory is not there" \
-	says 'CPU 6: \(the address of \)\?its branches \(is not in the dump\|cannot\)'
+	says 'CPU 6: \(the address of \)\?its branches \(is not in the dump\|cannot be read\)'
 expect "a CPU whose memory is not found" \
-	says 'CPU 7: \(the offset of its memory is not in\|its branches cannot\)'
+	says 'CPU 7: \(the offset of its memory is not in\|its branches cannot be read\)'
 expect "status 1" [ "$status" = 1 ]
 "${run[@]}" "$work/dump" 2>"$work/out" >/dev/full
 expect "no room for the output" says "output: .*No space left on device"

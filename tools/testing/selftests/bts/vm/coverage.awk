@@ -13,7 +13,7 @@ function percent(part, whole)
 }
 
 # If the function has no lines with counts in this kernel, it was not compiled there. Otherwise, the
-# compiler has merged its other lines with their neighbors.
+# compiler has merged its lines without counts with their neighbors.
 function end_function(    i)
 {
 	for (i = 1; has_counts && i <= nr_without; i++)
