@@ -109,7 +109,7 @@ static void bts_expect_return_in(const struct list_head *list)
 
 	list_for_each_entry(ctx, list, node) {
 		if (!(ctx->attr.flags & BTS_KERNEL))
-			ctx->ring.away = true;
+			bts_ring_expect_return(&ctx->ring);
 	}
 }
 

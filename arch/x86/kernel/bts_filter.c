@@ -13,11 +13,15 @@
  * CPL filter may be used.
  *
  * If the hardware tests the privilege level before the branch, it also drops the branches back
- * to the wanted mode. This is a skew: a record that ends outside the wanted mode is followed by one
- * that starts in the wanted mode, and exactly one wanted record is missing in between. The ring
- * counts the missing record as lost, and stores an X86_BTS_LOST record. A single skew may have
- * another cause, such as an SMI. After BTS_RING_SKEWS skews in a row, bts_cpl_skewed is set: then
- * the CPL filter is not used for contexts for which bts_avoids_cpl_filter() returns true.
+ * to the wanted mode. Then a record that ends outside the wanted mode is followed by one that
+ * starts in the wanted mode, and exactly one wanted record is missing in between. The ring counts
+ * the missing record as lost, and stores an X86_BTS_LOST record.
+ *
+ * Such a missing record is a skew if the record before it leaves the wanted mode by the entry code.
+ * If not, either that record is wrong (see BTS_DS_UNRELIABLE), or the hardware has recorded the
+ * other mode, so the CPL filter was not in use. A single skew may have another cause, such as an
+ * SMI. After BTS_RING_SKEWS skews in a row, bts_cpl_skewed is set: then the CPL filter is not used
+ * for contexts for which bts_avoids_cpl_filter() returns true.
  *
  * User code can jump to any address. So it can forge the target in one record, and the source in
  * the next one. Therefore this file compares and copies addresses, but never dereferences them.
@@ -88,30 +92,40 @@ static bool bts_is_inside(const struct bts_ring *ring, u64 addr)
 	return (addr < TASK_SIZE_MAX) == !!(ring->flags & BTS_USER);
 }
 
+/* Tell whether a branch that ends outside the wanted mode leaves it by the entry code. */
+static bool bts_is_crossing(const struct bts_ring *ring, const struct bts_raw *in)
+{
+	if (ring->flags & BTS_USER)
+		return bts_is_inside(ring, in->from) && bts_is_entry(in->to);
+
+	return bts_is_entry(in->from);
+}
+
 /*
  * The record before @in ended outside the wanted mode of a ring without BTS_ENTRY. Tell whether the
- * branch back to this mode is missing between that record and @in. In a ring of the kernel, two
- * exits in a row are no skew: the kernel branches between its entry and its exit, so it is not
- * recorded in between, because the CPU is stuck, see bts_ds_resume().
+ * branch back to this mode is missing between that record and @in. In a ring of the kernel, it is
+ * not missing between two exits in a row: the kernel branches between its entry and its exit, so it
+ * is not recorded in between, because the CPU is stuck, see bts_ds_resume().
  */
-static bool bts_is_skew(const struct bts_ring *ring, const struct bts_raw *in)
+static bool bts_misses_return(const struct bts_ring *ring, const struct bts_raw *in)
 {
 	return bts_is_inside(ring, in->from) &&
 	       (ring->flags & BTS_USER || bts_is_inside(ring, in->to));
 }
 
 /*
- * Called for a branch @in that ends outside the wanted mode. If there is a skew behind it, store an
- * X86_BTS_LOST record at @out, and return true. Otherwise, return false. If @more is false, the
- * next record is not there yet: bts_ring_first() tests it later.
+ * Called for a branch @in that ends outside the wanted mode. If the branch back is missing behind
+ * it, store an X86_BTS_LOST record at @out, and return true. Otherwise, return false. If @more is
+ * false, the next record is not there yet: bts_ring_first() tests it later.
  */
 static bool bts_sort_outside(struct bts_ring *ring, struct x86_bts_record *out,
 			     const struct bts_raw *in, bool more)
 {
-	if (!more || !bts_is_skew(ring, in + 1))
+	if (!more || !bts_misses_return(ring, in + 1))
 		return false;
 
-	ring->skews++;
+	if (bts_is_crossing(ring, in))
+		ring->skews++;
 	ring->lost++;
 	bts_make_lost_record(ring, out, 1);
 
@@ -286,18 +300,19 @@ static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n
 }
 
 /*
- * @in is the first record after bts_ring.away was set. If there is a skew before @in, count it and
- * a lost record.
+ * @in is the first record after bts_ring.away was set. If the branch back is missing before @in,
+ * count a lost record, and a skew if bts_ring.crossed is set.
  *
  * With BTS_ENTRY, count nothing: the hardware source uses the CPL filter only while the CPU is
  * stuck, and then the ring has gaps; the software source has no CPL filter.
  */
 static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
 {
-	if (ring->flags & BTS_ENTRY || !bts_is_skew(ring, in))
+	if (ring->flags & BTS_ENTRY || !bts_misses_return(ring, in))
 		return;
 
-	ring->skews++;
+	if (ring->crossed)
+		ring->skews++;
 	ring->lost++;
 	ring->unmarked++;
 }
@@ -330,6 +345,7 @@ bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n)
 		if (ring->away)
 			bts_ring_first(ring, in);
 		ring->away = bts_ends_away(ring, in[n - 1].to);
+		ring->crossed = ring->away && bts_is_crossing(ring, &in[n - 1]);
 	}
 	if (unlikely(ring->unmarked || ring->gap))
 		bts_ring_put_due_lost(ring);

@@ -73,6 +73,18 @@ static u64 bts_fast_limit(u32 flags)
 }
 
 /**
+ * bts_ring_expect_return - note that the next branch has to be one back to the wanted mode
+ * @ring: the ring
+ *
+ * If that branch is missing, it is a skew.
+ */
+void bts_ring_expect_return(struct bts_ring *ring)
+{
+	ring->away = true;
+	ring->crossed = true;
+}
+
+/**
  * bts_ring_change - filter by other flags from here on
  * @ring: the ring
  * @flags: like those of bts_ring_init(); BTS_STOP_FULL and BTS_MONOTONIC must not change
@@ -86,6 +98,7 @@ void bts_ring_change(struct bts_ring *ring, u32 flags)
 	 * BTS_KERNEL, expect a return to user mode.
 	 */
 	ring->away = !(flags & BTS_KERNEL);
+	ring->crossed = true;
 }
 
 /**

@@ -44,13 +44,14 @@
  * @overwritten: the number of records that were overwritten before they were consumed. The newest
  *		of these are added only when records are read or cleared
  * @lost:	the number of records that are known to be missing: there was no room for them, or
- *		there was a skew, see bts_filter.c
+ *		a branch back to the wanted mode was missing, see bts_filter.c
  * @unmarked:	the number of those in @lost that are still to be marked in the ring
  * @gaps:	the number of places where the source may have lost records without counting them
  * @gap:	one of @gaps is still to be marked in the ring
  * @away:	a branch back to the wanted mode has to follow, unless a gap does: the last record
  *		of the source ended outside this mode, or bts_ring_change() was called without
  *		BTS_KERNEL, or a #DB has hidden the way out, see bts_expect_return()
+ * @crossed:	valid if @away: it is a skew if that branch is missing
  * @skews:	the number of skews in a row, see bts_filter.c
  *
  * A ring has no lock: see the locking rules in bts.c. But the records that bts_ring_peek() has
@@ -73,11 +74,13 @@ struct bts_ring {
 	u32			gaps;
 	bool			gap;
 	bool			away;
+	bool			crossed;
 	u32			skews;
 };
 
 int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags, const struct bts_record_props *props);
 void bts_ring_change(struct bts_ring *ring, u32 flags);
+void bts_ring_expect_return(struct bts_ring *ring);
 void bts_ring_free(struct bts_ring *ring);
 
 bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n);

@@ -9,9 +9,12 @@
 #include <linux/slab.h>
 
 #include <asm/bts.h>
+#include <asm/cpufeature.h>
+#include <asm/desc.h>
 #include <asm/fred.h>
 #include <asm/processor.h>
 #include <asm/proto.h>
+#include <asm/sections.h>
 
 #include "bts_ring.h"
 
@@ -32,6 +35,7 @@ static struct bts_ring *make_ring(struct kunit *test, u32 nr, u32 flags)
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_ring, ring));
 	/* The first record need not be a branch back to the wanted mode. */
 	ring->away = false;
+	ring->crossed = false;
 
 	return ring;
 }
@@ -232,7 +236,7 @@ static void disturb(struct bts_ring *ring, int how)
 		bts_ring_put_gap(ring);
 		break;
 	case 2:
-		ring->away = true;
+		bts_ring_expect_return(ring);
 		break;
 	case 3:
 		ring->lost++;
@@ -267,6 +271,9 @@ static void compare_rings(struct kunit *test, const struct bts_ring *one,
 	KUNIT_EXPECT_EQ(test, many->lost, one->lost);
 	KUNIT_EXPECT_EQ(test, many->unmarked, one->unmarked);
 	KUNIT_EXPECT_EQ(test, many->gaps, one->gaps);
+	KUNIT_EXPECT_EQ(test, many->skews, one->skews);
+	KUNIT_EXPECT_EQ(test, many->away, one->away);
+	KUNIT_EXPECT_EQ(test, many->away && many->crossed, one->away && one->crossed);
 	for (i = 0; i < bts_ring_held(one); i++) {
 		KUNIT_ASSERT_EQ(test, 0, bts_ring_get(one, i, &a));
 		KUNIT_ASSERT_EQ(test, 0, bts_ring_get(many, i, &b));
@@ -447,17 +454,32 @@ static void filter_edges(struct kunit *test)
 }
 
 /* Two records of a system call, user to kernel and kernel to user, and one of a branch after it */
-static const struct bts_raw round_trip[] = {
-	{ .from = USER_ADDR(0), .to = KERNEL_ADDR(0), },
-	{ .from = KERNEL_ADDR(1), .to = USER_ADDR(1), },
+static struct bts_raw round_trip[] = {
+	{ .from = USER_ADDR(0), },
+	{ .to = USER_ADDR(1), },
 	{ .from = USER_ADDR(1), .to = USER_ADDR(2), },
 };
 
-static void expect_lost_one(struct kunit *test, struct bts_ring *ring)
+/* The filter compares these addresses with those of the entry code. */
+static int set_round_trip(struct kunit_suite *suite)
+{
+	u64 entry = (unsigned long)__entry_text_start;
+
+#ifdef CONFIG_X86_FRED
+	if (cpu_feature_enabled(X86_FEATURE_FRED))
+		entry = (unsigned long)asm_fred_entrypoint_user;
+#endif
+	round_trip[0].to = entry;
+	round_trip[1].from = entry + 1;
+
+	return 0;
+}
+
+static void expect_lost_one(struct kunit *test, struct bts_ring *ring, u32 skews)
 {
 	const struct x86_bts_record *rec;
 
-	KUNIT_EXPECT_EQ(test, 1, ring->skews);
+	KUNIT_EXPECT_EQ(test, skews, ring->skews);
 	KUNIT_EXPECT_EQ(test, 1, ring->lost);
 	KUNIT_ASSERT_EQ(test, 2, peek_oldest(ring, &rec));
 	KUNIT_EXPECT_EQ(test, rec[0].type, X86_BTS_LOST);
@@ -466,21 +488,22 @@ static void expect_lost_one(struct kunit *test, struct bts_ring *ring)
 	KUNIT_EXPECT_EQ(test, rec[1].branch.from, USER_ADDR(1));
 }
 
-/* Put in @first records of @raw, and then @rest more. */
-static void expect_skew(struct kunit *test, const struct bts_raw *raw, u32 first, u32 rest)
+/* Put in @first records of @raw, and then @rest more. One record is missing. */
+static void expect_loss(struct kunit *test, const struct bts_raw *raw, u32 first, u32 rest,
+			u32 skews)
 {
 	struct bts_ring *ring = make_ring(test, 16, BTS_USER);
 
 	bts_ring_put(ring, raw, first);
 	bts_ring_put(ring, raw + first, rest);
-	expect_lost_one(test, ring);
+	expect_lost_one(test, ring, skews);
 }
 
 static void filter_trusts_sound_hardware(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 16, BTS_USER);
 
-	ring->away = true;
+	bts_ring_expect_return(ring);
 	/* The hardware drops nothing. */
 	bts_ring_put(ring, round_trip + 1, 2);
 	bts_ring_put(ring, round_trip, 3);
@@ -493,27 +516,64 @@ static void filter_trusts_sound_hardware(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ring->lost);
 }
 
-/*
- * The branch back to user mode is missing: in a batch, between two batches, both also behind a
- * branch in the kernel, and before the first
- */
+/* The branch back to user mode is missing: in a batch, between two batches, before the first. */
 static void filter_notices_a_skew(struct kunit *test)
 {
 	const struct bts_raw inside[] = { round_trip[0], round_trip[2], };
-	const struct bts_raw kernel[] = {
-		round_trip[0], { .from = KERNEL_ADDR(1), .to = KERNEL_ADDR(2), }, round_trip[2],
-	};
 	struct bts_ring *ring;
 
-	expect_skew(test, inside, 2, 0);
-	expect_skew(test, inside, 1, 1);
-	expect_skew(test, kernel, 3, 0);
-	expect_skew(test, kernel, 2, 1);
+	expect_loss(test, inside, 2, 0, 1);
+	expect_loss(test, inside, 1, 1, 1);
 
 	ring = make_ring(test, 16, BTS_USER);
-	ring->away = true;
+	bts_ring_expect_return(ring);
 	bts_ring_put(ring, inside + 1, 1);
-	expect_lost_one(test, ring);
+	expect_lost_one(test, ring, 1);
+
+	ring = make_ring(test, 16, BTS_USER);
+	bts_ring_change(ring, BTS_USER);
+	bts_ring_put(ring, inside + 1, 1);
+	expect_lost_one(test, ring, 1);
+}
+
+/*
+ * The branch back is missing, but the record before does not leave user mode by the entry code: a
+ * record with a wrong target, a branch in the kernel, and one in the kernel to the entry code
+ */
+static void filter_counts_only_skews(struct kunit *test)
+{
+	const struct bts_raw wrong = { .from = USER_ADDR(0), .to = KERNEL_ADDR(0), };
+	const struct bts_raw kernel = { .from = KERNEL_ADDR(1), .to = KERNEL_ADDR(2), };
+	const struct bts_raw ret = { .from = KERNEL_ADDR(1), .to = round_trip[0].to, };
+	const struct bts_raw cases[][3] = {
+		{ round_trip[1], wrong, round_trip[2], },
+		{ round_trip[0], kernel, round_trip[2], },
+		{ round_trip[0], ret, round_trip[2], },
+	};
+	int i;
+
+	expect_loss(test, cases[0] + 1, 2, 0, 0);
+	expect_loss(test, cases[0] + 1, 1, 1, 0);
+	for (i = 1; i < ARRAY_SIZE(cases); i++) {
+		expect_loss(test, cases[i], 3, 0, 0);
+		expect_loss(test, cases[i], 2, 1, 0);
+	}
+}
+
+/* Of several batches that end outside the wanted mode, the last one decides. */
+static void filter_forgets_an_older_crossing(struct kunit *test)
+{
+	const struct bts_raw wrong = { .from = USER_ADDR(0), .to = KERNEL_ADDR(0), };
+	struct bts_ring *ring = make_ring(test, 16, BTS_USER);
+
+	bts_ring_expect_return(ring);
+	bts_ring_put(ring, round_trip + 1, 1);
+	bts_ring_put(ring, round_trip, 1);
+	bts_ring_put(ring, round_trip + 1, 1);
+	bts_ring_clear(ring);
+	bts_ring_put(ring, &wrong, 1);
+	bts_ring_put(ring, round_trip + 2, 1);
+	expect_lost_one(test, ring, 0);
 }
 
 /* The branch back is missing between the last record before the ring wraps and the next one. */
@@ -563,7 +623,7 @@ static void filter_counts_skews_in_a_row(struct kunit *test)
 
 static void filter_skew_of_the_kernel(struct kunit *test)
 {
-	const struct bts_raw out = { .from = KERNEL_ADDR(1), .to = USER_ADDR(1), };
+	const struct bts_raw out = round_trip[1];
 	const struct bts_raw in = { .from = KERNEL_ADDR(0), .to = KERNEL_ADDR(1), };
 	const struct bts_raw user = round_trip[2];
 	struct bts_ring *ring = make_ring(test, 16, BTS_KERNEL);
@@ -575,8 +635,13 @@ static void filter_skew_of_the_kernel(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ring->skews);
 	bts_ring_put(ring, (struct bts_raw[]){ out, in, }, 2);
 	KUNIT_EXPECT_EQ(test, 1, ring->skews);
+	bts_ring_put(ring, (struct bts_raw[]){ out, }, 1);
+	bts_ring_put(ring, (struct bts_raw[]){ in, }, 1);
+	KUNIT_EXPECT_EQ(test, 2, ring->skews);
+	/* A branch of user mode is recorded, so the CPL filter is not used. */
 	bts_ring_put(ring, (struct bts_raw[]){ out, user, in, }, 3);
 	KUNIT_EXPECT_EQ(test, 2, ring->skews);
+	KUNIT_EXPECT_EQ(test, 3, ring->lost);
 }
 
 /* After a gap, the ring does not know whether the last branch left the wanted mode. */
@@ -588,13 +653,43 @@ static void filter_forgives_a_gap(struct kunit *test)
 	bts_ring_put_gap(ring);
 	bts_ring_put(ring, round_trip + 2, 1);
 	KUNIT_EXPECT_EQ(test, 0, ring->skews);
+	KUNIT_EXPECT_EQ(test, 0, ring->lost);
 }
 
+static void expect_entry(struct kunit *test, const void *addr)
+{
+	KUNIT_EXPECT_TRUE_MSG(test, bts_is_entry_with((unsigned long)addr, false), "%pS", addr);
+}
+
+/* Each way from user mode to the kernel must be in the entry code. */
 static void filter_entry(struct kunit *test)
 {
+	struct desc_ptr idt;
+	const gate_desc *gate;
+	unsigned long addr;
+	u32 i;
+
 #ifdef CONFIG_X86_64
-	KUNIT_EXPECT_TRUE(test, bts_is_entry_with((unsigned long)entry_SYSCALL_64, false));
+	expect_entry(test, entry_SYSCALL_64);
+#else
+	expect_entry(test, entry_SYSENTER_32);
 #endif
+#ifdef CONFIG_IA32_EMULATION
+	expect_entry(test, entry_SYSENTER_compat);
+	expect_entry(test, entry_SYSCALL_compat);
+#endif
+	/* With FRED, the IDT is empty. */
+	store_idt(&idt);
+	gate = (const gate_desc *)idt.address;
+	for (i = 0; i < (idt.size + 1) / sizeof(*gate); i++) {
+		addr = gate_offset(&gate[i]);
+		/* On 32 bit, the gate of #DF has the selector of a task instead of an address. */
+		if (!gate[i].bits.p || gate[i].bits.type == GATE_TASK)
+			continue;
+		/* Exceptions that the kernel does not know still have the handlers of early boot. */
+		if (!is_kernel_inittext(addr))
+			expect_entry(test, (const void *)addr);
+	}
 	KUNIT_EXPECT_FALSE(test, bts_is_entry_with((unsigned long)bts_is_entry, false));
 	KUNIT_EXPECT_FALSE(test, bts_is_entry_with(USER_ADDR(0), false));
 }
@@ -637,6 +732,8 @@ static struct kunit_case bts_ring_cases[] = {
 	KUNIT_CASE(filter_entry_fred),
 	KUNIT_CASE(filter_trusts_sound_hardware),
 	KUNIT_CASE(filter_notices_a_skew),
+	KUNIT_CASE(filter_counts_only_skews),
+	KUNIT_CASE(filter_forgets_an_older_crossing),
 	KUNIT_CASE(filter_notices_a_skew_at_the_wrap),
 	KUNIT_CASE(filter_counts_a_skew_once),
 	KUNIT_CASE(filter_counts_skews_in_a_row),
@@ -647,6 +744,7 @@ static struct kunit_case bts_ring_cases[] = {
 
 static struct kunit_suite bts_ring_suite = {
 	.name		= "bts_ring",
+	.suite_init	= set_round_trip,
 	.test_cases	= bts_ring_cases,
 };
 

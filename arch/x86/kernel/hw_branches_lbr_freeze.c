@@ -308,7 +308,8 @@ void hw_branches_lbr_thaw(u32 freezes)
 	branch_thaw_cpus(&hw_branches_lbr_thaw_work);
 	/*
 	 * A task may have crashed after it migrated from a CPU that is offline now. Another task
-	 * may get the same task_struct: the saved branches must not be taken for that task's.
+	 * may get the same task_struct: the branches that the CPU has saved must not be taken
+	 * for that task's.
 	 */
 	for_each_cpu_andnot(cpu, cpu_possible_mask, cpu_online_mask)
 		WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.exception, cpu), NULL);

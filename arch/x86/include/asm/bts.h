@@ -115,8 +115,8 @@ struct bts_attr {
  * @flags:	the flags as they were set at creation or last changed
  * @nr:		the number of records with which its ring is full
  * @held:	the number of records that can be read
- * @lost:	the number of records that are known to be missing: there was no room for
- *		them, or they were missing at a skew, see bts_filter.c
+ * @lost:	the number of records that are known to be missing: there was no room for them, or
+ *		a branch back to the wanted mode was missing, see bts_filter.c
  * @overwritten: the number of records that were overwritten before they were consumed
  * @gaps:	the number of places where the source may have lost records without counting them
  * @source:	BTS_SOURCE_*
