@@ -76,7 +76,7 @@ static u64 bts_fast_limit(u32 flags)
  * bts_ring_expect_return - note that the next branch has to be one back to the wanted mode
  * @ring: the ring
  *
- * If that branch is missing, it is a skew.
+ * If that branch is missing, that is a skew.
  */
 void bts_ring_expect_return(struct bts_ring *ring)
 {

@@ -51,7 +51,7 @@
  * @away:	a branch back to the wanted mode has to follow, unless a gap does: the last record
  *		of the source ended outside this mode, or bts_ring_change() was called without
  *		BTS_KERNEL, or a #DB has hidden the way out, see bts_expect_return()
- * @crossed:	valid if @away: it is a skew if that branch is missing
+ * @crossed:	whether it is a skew if that branch is missing; valid only while @away is true
  * @skews:	the number of skews in a row, see bts_filter.c
  *
  * A ring has no lock: see the locking rules in bts.c. But the records that bts_ring_peek() has

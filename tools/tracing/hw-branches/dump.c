@@ -111,7 +111,7 @@ bool find_value(const char *key, int base, uint64_t *value)
 			errno = 0;
 			*value = strtoull(line + len + 1, &end, base);
 			if (errno || end == line + len + 1 || (*end && *end != '\n'))
-				errx(1, "VMCOREINFO was overwritten: it has no number %s", key);
+				errx(1, "VMCOREINFO was overwritten: %s has no number", key);
 			return true;
 		}
 	}

@@ -141,7 +141,7 @@ def to_number(info, key, base):
     try:
         return int(info[key], base)
     except (KeyError, ValueError):
-        sys.exit("hw_branches.py: VMCOREINFO was overwritten: it has no number %s" % key)
+        sys.exit("hw_branches.py: VMCOREINFO was overwritten: %s has no number" % key)
 
 
 class Memory:

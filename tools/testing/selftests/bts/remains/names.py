@@ -144,14 +144,14 @@ INFO = {"SYMBOL(init_uts_ns)": "ffffffff81003000"}
 OTHER = {"SYMBOL(init_uts_ns)": "ffffffff81002000"}
 DAMAGED = {"SYMBOL(_stext)": "z", "NUMBER(nr_cpu_ids)": "0"}
 
-NO_NUMBER = "hw_branches.py: VMCOREINFO was overwritten: it has no number "
+OVERWRITTEN = "hw_branches.py: VMCOREINFO was overwritten: "
 
 # A function, its arguments, and how its message begins
 ERRORS = [
     ("Names", None, INFO, None, V, "hw_branches.py: vmlinux is not the vmlinux of that kernel"),
     ("Names", "recorder", OTHER, None, V, "hw_branches.py: vmlinux is not the vmlinux of that"),
-    ("Names", "recorder", {}, None, V, NO_NUMBER + "SYMBOL(init_uts_ns)"),
-    ("Names", None, DAMAGED, "map", [], NO_NUMBER + "SYMBOL(_stext)"),
+    ("Names", "recorder", {}, None, V, OVERWRITTEN + "SYMBOL(init_uts_ns) has no number"),
+    ("Names", None, DAMAGED, "map", [], OVERWRITTEN + "SYMBOL(_stext) has no number"),
     ("cpus_of", DAMAGED, "hw_branches.py: nr_cpu_ids is 0: "),
     ("open_dump", "gone", "hw_branches.py: gone: "),
     ("open_dump", "map", "hw_branches.py: map: "),

@@ -52,6 +52,10 @@ expect "a CPU whose memory is not found" \
 expect "status 1" [ "$status" = 1 ]
 "${run[@]}" "$work/dump" 2>"$work/out" >/dev/full
 expect "no room for the output" says "output: .*No space left on device"
+sed 's/NUMBER(nr_cpu_ids)=8/NUMBER(nr_cpu_ids)=z/' "$work/dump" >"$work/overwritten"
+"${run[@]}" "$work/overwritten" >"$work/out" 2>&1
+expect "a number that was overwritten" \
+	says "VMCOREINFO was overwritten: NUMBER(nr_cpu_ids) has no number"
 if [ "${2:-}" = script ]; then
 	echo "1..$nr"
 	exit
