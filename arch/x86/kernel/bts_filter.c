@@ -18,7 +18,7 @@
  * the missing record as lost, and stores an X86_BTS_LOST record.
  *
  * Such a missing record is a skew if the record before it leaves the wanted mode by the entry code,
- * or if the source need not have recorded that, see bts_ring_expect_return(). Other records before
+ * or if bts_ring_expect_return() or bts_ring_change() was called before it. Other records before
  * it tell nothing about the CPL filter: the target may be wrong (see BTS_DS_UNRELIABLE), or the
  * filter is not in use, as the hardware has recorded the other mode. A single skew may have another
  * cause, such as an SMI. After BTS_RING_SKEWS skews in a row, bts_cpl_skewed is set: then the CPL

@@ -87,7 +87,7 @@ struct ptrace_bts_config {
  * @held:	the number of records that can be read
  * @lost:	the number of records that are known to be missing: there was no room for
  *		them, or a return to user mode was missing: the hardware's filter of user and
- *		kernel mode has dropped it, or another record was wrong
+ *		kernel mode has probably dropped it, or another record was wrong
  * @overwritten: the number of records that were overwritten before they were consumed
  * @gaps:	the number of places where the source may have lost records without counting them
  * @source:	PTRACE_BTS_SOURCE_*, never ANY

@@ -512,11 +512,11 @@ static void check_damaged_on(int cpu)
 /* Damaged records must not make the kernel stop using the filter. */
 static void wait_for_damage(void)
 {
-	long long before = damaged_records();
+	long long damaged = damaged_records();
 
 	sleep(1);
-	ok(damaged_records() - before > 50, "%lld records damaged meanwhile",
-	   damaged_records() - before);
+	damaged = damaged_records() - damaged;
+	ok(damaged > 50, "%lld records damaged meanwhile", damaged);
 }
 
 static void check_filter(bool used)
