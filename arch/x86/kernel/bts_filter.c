@@ -17,12 +17,13 @@
  * starts in the wanted mode, and exactly one wanted record is missing in between. The ring counts
  * the missing record as lost, and stores an X86_BTS_LOST record.
  *
- * Such a missing record is a skew if the record before it leaves the wanted mode by the entry code,
- * or if bts_ring_expect_return() or bts_ring_change() was called before it. Other records before
- * it tell nothing about the CPL filter: the target may be wrong (see BTS_DS_UNRELIABLE), or the
- * filter is not in use, as the hardware has recorded the other mode. A single skew may have another
- * cause, such as an SMI. After BTS_RING_SKEWS skews in a row, bts_cpl_skewed is set: then the CPL
- * filter is not used for contexts for which bts_avoids_cpl_filter() returns true.
+ * Such a missing record is a skew if the record before it leaves the wanted mode by the entry code.
+ * It is one, too, if no record was read since bts_ring_expect_return(), or since bts_ring_change()
+ * without BTS_KERNEL. Other records tell nothing about the CPL filter: the target may be wrong (see
+ * BTS_DS_UNRELIABLE), or the filter is not in use, as the hardware has recorded the other mode. A
+ * single skew may have another cause, such as an SMI. After BTS_RING_SKEWS skews in a row,
+ * bts_cpl_skewed is set: then the CPL filter is not used for contexts for which
+ * bts_avoids_cpl_filter() returns true.
  *
  * User code can jump to any address. So it can forge the target in one record, and the source in
  * the next one. Therefore this file compares and copies addresses, but never dereferences them.
