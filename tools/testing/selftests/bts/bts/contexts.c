@@ -28,6 +28,7 @@ struct context {
 
 static struct context contexts[NR];
 static int cpus;
+static bool cpl_filter;
 /* The size of a ring, in records: without and with the kernel's records */
 static u32 user_ring, kernel_ring;
 
@@ -148,7 +149,7 @@ static bool check_context(size_t c)
 	return good;
 }
 
-/* Returns the bits of BTS that DEBUGCTL of @cpu must have, if the kernel uses the CPL filter. */
+/* Returns the bits of BTS that DEBUGCTL of @cpu must have. */
 static u64 wanted(int cpu)
 {
 	u64 val = DEBUGCTL_TR | DEBUGCTL_BTS | DEBUGCTL_BTINT;
@@ -161,6 +162,8 @@ static u64 wanted(int cpu)
 	}
 	if (!flags)
 		return 0;
+	if (!cpl_filter)
+		return val;
 	if (!(flags & LAB_KERNEL))
 		val |= DEBUGCTL_OFF_OS;
 	if (!(flags & LAB_USER))
@@ -228,6 +231,7 @@ int main(int argc, char **argv)
 
 	load_lab(argv[1]);
 	cpus = nr_cpus();
+	cpl_filter = uses_cpl_filter();
 	/* With several CPUs, contexts of CPUs may have more records of other tasks. */
 	user_ring = cpus > 1 ? 60000 : 20000;
 	kernel_ring = kernel_records(user_ring);

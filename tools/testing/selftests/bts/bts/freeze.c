@@ -19,11 +19,17 @@
 
 #define BLOCKS	200
 #define RING	200000
-#define PASSES	5
+
+/*
+ * How often a run executes the known program. The records of a run must fit into the hardware's
+ * buffer, together with the kernel's if the kernel does not use the filter by CPL.
+ */
+static unsigned int passes;
+static bool cpl_filter;
 
 static void run_seed(u64 seed)
 {
-	known_run(seed, PASSES);
+	known_run(seed, passes);
 }
 
 static bool has_runs(const struct records *got, const u64 *seeds, size_t nr)
@@ -33,7 +39,7 @@ static bool has_runs(const struct records *got, const u64 *seeds, size_t nr)
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		known_want(seeds[i], PASSES, &want);
+		known_want(seeds[i], passes, &want);
 	good = known_same(got, &want);
 	recs_free(&want);
 	return good;
@@ -159,7 +165,8 @@ static void test_exec(void)
 {
 	int fd = lab_open(LAB_SELF, 0, LAB_USER, 16), trace, status;
 	pid_t pid = start_traced(run_another, &fd);
-	struct records got = { };
+	struct records got = { }, part;
+	size_t i = 0;
 
 	trace = start(LAB_TASK, pid, LAB_USER, RING);
 	ptrace(PTRACE_DETACH, pid, 0, 0);
@@ -167,7 +174,13 @@ static void test_exec(void)
 	lab_read(trace, &got);
 	ok(!status && count_of(&got, Q_EXEC) == 1, "frozen and another program: a mark, %#x",
 	   status);
-	ok(has_runs(&got, NULL, 0), "and nothing of the old one behind it");
+	/* Without the filter, the kernel's records may cause a PMI between the run and the freeze. */
+	while (!cpl_filter && i < got.nr && got.rec[i].type != Q_EXEC)
+		i++;
+	part = got;
+	part.rec += i;
+	part.nr -= i;
+	ok(has_runs(&part, NULL, 0), "and nothing of the old one behind it");
 	records_free(&got);
 	close(trace);
 	close(fd);
@@ -440,6 +453,8 @@ int main(int argc, char **argv)
 	 */
 	run_first();
 	known_program(17, BLOCKS);
+	cpl_filter = uses_cpl_filter();
+	passes = cpl_filter ? 5 : 1;
 	test_self();
 	test_switch();
 	test_exec();

@@ -357,7 +357,7 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 
 static int run_ways_out(void)
 {
-	bool filter = cpu_has("ds_cpl");
+	bool filter = uses_cpl_filter();
 
 	run_way_out(0, true, true, filter);
 	run_way_out(500, true, true, filter);

@@ -165,6 +165,20 @@ bool cpu_has(const char *name)
 	return has;
 }
 
+bool uses_cpl_filter(void)
+{
+	/* Core Duo and Core 2 */
+	static const unsigned char without[] = { 14, 15, 22, 23, 29 };
+	uint32_t a, b, c, d;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d))
+		give_up("CPUID");
+	if ((a >> 8 & 0xf) == 6 &&
+	    memchr(without, (a >> 12 & 0xf0) | (a >> 4 & 0xf), sizeof(without)))
+		return false;
+	return cpu_has("ds_cpl");
+}
+
 int try_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);

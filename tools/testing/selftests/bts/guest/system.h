@@ -22,6 +22,11 @@ void run_first(void);
 void drop_capability(unsigned int cap);
 /* Returns whether /proc/cpuinfo has the flag @name. */
 bool cpu_has(const char *name);
+/*
+ * Returns whether the kernel uses the filter by CPL of the Debug Store on this processor. On models
+ * with erratum AR62 or W125, it does not.
+ */
+bool uses_cpl_filter(void);
 uint64_t read_msr(int cpu, off_t nr);
 void write_msr(int cpu, off_t nr, uint64_t val);
 /*

@@ -6,12 +6,10 @@
  */
 #include <pthread.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "../guest/tracee.h"
+#include "../guest/nobody.h"
 
 #define ROOM	3000
 #define WORK	300
@@ -233,32 +231,19 @@ static void fork_once(unsigned long unused)
 	_exit(0);
 }
 
-#define REFUSED	2
-
 /*
- * As a user who may lock @pages pages, trace a tracee that forks once. @inherits: the child must
- * have a trace; otherwise, it must have none. Returns 0 if that is so, REFUSED if this user may not
- * trace, else 1.
+ * For as_nobody(): trace a tracee that forks once. *@inherits: the child must have a trace;
+ * otherwise, it must have none. Returns 0 if that is so, else 1.
  */
-static int poor(rlim_t pages, bool inherits)
+static int poor(void *inherits)
 {
-	struct rlimit limit = { pages * 4096, pages * 4096 };
+	bool has_trace = *(bool *)inherits;
 	struct trace ended[1] = { };
-	struct tracee t;
+	struct tracee t = tracee_new();
 	int nr, err;
 
-	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setgid(65534) || setuid(65534) ||
-	    prctl(PR_SET_DUMPABLE, 1))
-		give_up("cannot become nobody");
-	t = tracee_new();
 	options(&t, PTRACE_O_TRACEFORK);
-	/*
-	 * On a processor with Meltdown where the filter by privilege level cannot be used, this
-	 * needs privileges.
-	 */
 	err = config(&t, TRACE | INHERIT);
-	if (err == -EACCES)
-		return REFUSED;
 	if (err)
 		give_up("PTRACE_BTS_CONFIG of nobody: %d", err);
 	/*
@@ -267,7 +252,7 @@ static int poor(rlim_t pages, bool inherits)
 	 */
 	ptrace(PTRACE_SETOPTIONS, t.pid, 0, PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK);
 	nr = follow(&t, TRACE | INHERIT, fork_once, ended, 1);
-	if (nr != (inherits ? 1 : -1) || bts_status(t.pid).not_inherited != !inherits)
+	if (nr != (has_trace ? 1 : -1) || bts_status(t.pid).not_inherited != !has_trace)
 		return 1;
 	tracee_end(&t);
 	return 0;
@@ -276,20 +261,17 @@ static int poor(rlim_t pages, bool inherits)
 /* RLIMIT_MEMLOCK alternately allows one trace and two. If a round leaks, the next round fails. */
 static void check_refusal(void)
 {
-	int i, status, good = 0;
+	int i, good = 0;
 
+	if (!nobody_may_trace()) {
+		skip("a child inherits if there is memory", "only root may trace here");
+		return;
+	}
 	for (i = 0; i < 6; i++) {
 		bool inherits = i & 1;
-		pid_t pid = fork();
 
-		if (!pid)
-			_exit(poor(inherits ? 36 : 35, inherits));
-		waitpid(pid, &status, 0);
-		if (WIFEXITED(status) && WEXITSTATUS(status) == REFUSED) {
-			skip("a child inherits if there is memory", "only root may trace here");
-			return;
-		}
-		good += !status;
+		nobody_pages = inherits ? 36 : 35;
+		good += !as_nobody(poor, &inherits);
 	}
 	ok(good == 6, "a child inherits if there is memory, or its tracer is told: %d of 6", good);
 }
