@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "nobody.h"
+#include "system.h"
 
 unsigned int nobody_pages = 4;
 
@@ -42,9 +43,10 @@ int configure_all(void *unused)
 	return ret;
 }
 
-bool nobody_may_trace(void)
+void let_nobody_trace(void)
 {
-	return as_nobody(configure_all, NULL) != EACCES;
+	if (!uses_cpl_filter())
+		write_file("/proc/sys/kernel/perf_event_paranoid", "-1");
 }
 
 bool all_given_back(void)

@@ -21,10 +21,10 @@ int as_nobody(int (*what)(void *arg), void *arg);
 /* Trace a new tracee with a ring of nobody_pages, then end both. Returns 0 or an errno. */
 int configure_all(void *unused);
 /*
- * Returns whether that user may trace. On a processor with Meltdown where the kernel does not use
- * the filter by CPL, that needs privileges.
+ * Let that user trace on each processor. On one with Meltdown where the kernel does not use the
+ * filter by CPL, only users who may measure the kernel may trace.
  */
-bool nobody_may_trace(void);
+void let_nobody_trace(void);
 /* Wait until nothing is charged to the user. Returns false if that takes some seconds. */
 bool all_given_back(void);
 

@@ -302,7 +302,7 @@ static void keep_other_busy(void)
  */
 static void judge_other(const struct found *f)
 {
-	bool filter = cpu_has("ds_cpl");
+	bool filter = uses_cpl_filter();
 
 	ok(filter ? f->other >= 2000 : f->other > 0 && f->other < 1000,
 	   "%d branches of CPU 1, %s filter", f->other, filter ? "with" : "without");
