@@ -88,19 +88,28 @@ static void must_write(const char *path, const char *text)
 		give_up("%s", path);
 }
 
+static void call_often(void)
+{
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		getppid();
+}
+
 /*
  * Make system calls on @cpu until more than half of the sampled addresses are of the kernel.
  * Returns false if they never are.
  */
 static bool fill(int cpu)
 {
-	int tries = 100, i;
+	int tries = 100;
 
 	pin_to(cpu);
 	do {
-		for (i = 0; i < 1000; i++)
-			getppid();
+		call_often();
 	} while (left_on(cpu) <= ADDRESSES / 2 && tries--);
+	/* If the kernel does not use the filter by CPL, the branches of left_on() are recorded. */
+	call_often();
 	pin_to(0);
 	return tries >= 0;
 }
@@ -119,8 +128,8 @@ int main(int argc, char **argv)
 	lab = keep_mapped();
 	ok(fill(0) && fill(last), "recording: both buffers are full");
 	must_set("cpumask", "1");
-	ok(!left_on(last), "a CPU less: its buffer is wiped");
-	ok(left_on(0) > ADDRESSES / 4, "the other's is not");
+	ok(left_on(0) > ADDRESSES / 4, "a CPU less: the other's buffer is not wiped");
+	ok(!left_on(last), "its own is");
 	must_set("cpumask", "3");
 	fill(last);
 	must_set("enable", "0");
