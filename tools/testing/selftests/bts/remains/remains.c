@@ -297,8 +297,8 @@ static void keep_other_busy(void)
 }
 
 /*
- * keep_other_busy() overwrites all records of CPU 1, if the processor cannot filter by CPL. The
- * branches of user space must not be shown.
+ * keep_other_busy() overwrites all records of CPU 1, if the kernel does not use the filter by
+ * CPL. The branches of user space must not be shown.
  */
 static void judge_other(const struct found *f)
 {
