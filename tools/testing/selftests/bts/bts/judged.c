@@ -126,7 +126,8 @@ int main(int argc, char **argv)
 	workload_prepare();
 	ok(workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER), "workload untraced");
 	ok(run_logged(fd, records, kernel), "workload traced");
-	ok(!sampled || samples_a_second(0) > 500, "%ld samples a second",
+	/* The CPU is idle for more than half of the time, and then counts no cycles. */
+	ok(!sampled || samples_a_second(0) > 250, "%ld samples a second",
 	   samples_a_second(0));
 	status = lab_status(fd);
 	lab_must(fd, LAB_END, NULL);
