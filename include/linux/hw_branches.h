@@ -144,6 +144,11 @@ void arch_hw_branches_choose(unsigned int source);
 /* Return the name of the source that was chosen last. */
 const char *arch_hw_branches_source(void);
 /*
+ * Tell whether single branches of a source, given by its name, may be wrong or missing without a
+ * mark, because of an erratum of the processor.
+ */
+bool arch_hw_branches_unreliable(const char *source);
+/*
  * While the recorder is on, tell whether it has given up its hardware to perf. True after all CPUs
  * have stopped recording, until about a second after perf has released the hardware. Inlined, as a
  * call would overwrite one of perf's last branch records.

@@ -47,6 +47,12 @@ static inline bool hw_branches_return(void *unused, u64 address)
 	return arch_hw_branches_is_return(address);
 }
 
+/* Return what a headline says of a source, given by its name. */
+static inline const char *hw_branches_doubt(const char *source)
+{
+	return arch_hw_branches_unreliable(source) ? " (unreliable)" : "";
+}
+
 void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, int depth,
 		       const struct hw_branches_line *line);
 

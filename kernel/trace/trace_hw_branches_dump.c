@@ -91,6 +91,7 @@ int hw_branches_count_newer(int cpu, struct hw_branches_match top)
 static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer, u32 records)
 {
 	int first = READ_ONCE(hw_branches_first_crash()->cpu);
+	const char *source = arch_hw_branches_source();
 	u64 at = arch_hw_branches_frozen_at(cpu);
 	char when[64] = "";
 	u64 first_at;
@@ -102,8 +103,8 @@ static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer,
 				 div_s64(at - first_at, NSEC_PER_USEC), first);
 	}
 	print(NULL,
-	      "Last branches of CPU %d, newest first, %u more since then, %u follow, source %s%s:\n",
-	      cpu, newer, records, arch_hw_branches_source(), when);
+	      "Last branches of CPU %d, newest first, %u more since then, %u follow, source %s%s%s:\n",
+	      cpu, newer, records, source, hw_branches_doubt(source), when);
 }
 
 /**

@@ -356,7 +356,8 @@ static int hw_branches_seq_show(struct seq_file *m, void *v)
 	loff_t *pos = v;
 
 	if (!*pos)
-		seq_puts(m, "# CPU  TO <- FROM, newest first\n");
+		seq_printf(m, "# CPU  TO <- FROM, newest first%s\n",
+			   hw_branches_doubt(arch_hw_branches_source()));
 	else
 		hw_branches_print(seq_printf, m, view->cpu, view->line.depth - view->base,
 				  &view->line);

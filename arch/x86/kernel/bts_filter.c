@@ -18,10 +18,11 @@
  * the missing record as lost, and stores an X86_BTS_LOST record.
  *
  * Such a missing record is a skew if the record before it leaves the wanted mode by the entry code.
- * It is one, too, if no record was read since bts_ring_expect_return(), or since bts_ring_change()
- * without BTS_KERNEL. Other records tell nothing about the CPL filter: the target may be wrong (see
- * BTS_DS_UNRELIABLE), or the filter is not in use, as the hardware has recorded the other mode. A
- * single skew may have another cause, such as an SMI. After BTS_RING_SKEWS skews in a row,
+ * A missing record is also a skew if bts_ring_put() has got no record since
+ * bts_ring_expect_return(), or since bts_ring_change() without BTS_KERNEL. Other records tell
+ * nothing about the CPL filter: the target may be wrong (see BTS_DS_UNRELIABLE), or the filter is
+ * not in use, as the hardware has recorded the other mode. A single skew may have another cause,
+ * such as an SMI. After BTS_RING_SKEWS skews in a row,
  * bts_cpl_skewed is set: then the CPL filter is not used for contexts for which
  * bts_avoids_cpl_filter() returns true.
  *

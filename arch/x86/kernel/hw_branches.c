@@ -15,6 +15,7 @@
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/vmcore_info.h>
 
@@ -185,6 +186,14 @@ void arch_hw_branches_choose(unsigned int source)
 const char *arch_hw_branches_source(void)
 {
 	return READ_ONCE(hw_branches_source)->name;
+}
+
+bool arch_hw_branches_unreliable(const char *source)
+{
+	struct bts_source_info info;
+
+	return !strcmp(source, hw_branches_bts.name) && !bts_source_info(BTS_SOURCE_DS, &info) &&
+	       info.record_flags & X86_BTS_F_UNRELIABLE;
 }
 
 u32 arch_hw_branches_depth(void)
@@ -413,6 +422,8 @@ bool arch_hw_branches_is_return(u64 address)
  */
 void hw_branches_save_vmcoreinfo(void)
 {
+	vmcoreinfo_append_str("NUMBER(hw_branches_unreliable)=%d\n",
+			      arch_hw_branches_unreliable(hw_branches_bts.name));
 	VMCOREINFO_SYMBOL(hw_branches_readable);
 	VMCOREINFO_SYMBOL(hw_branches_lbr_cpu);
 	VMCOREINFO_OFFSET(hw_branches_lbr_cpu, saved);

@@ -464,14 +464,17 @@ static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
 static bool print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr, bool plain)
 {
 	static struct branches all;
-	bool lbr;
+	const char *source = "lbr";
+	uint64_t unreliable = 0;
 
 	all.nr = 0;
-	lbr = take_lbr(&all, cpu, offset);
-	if (!lbr)
+	if (!take_lbr(&all, cpu, offset)) {
 		take_bts(&all, cpu, offset);
+		find_value("NUMBER(hw_branches_unreliable)", 10, &unreliable);
+		source = unreliable ? "bts (unreliable)" : "bts";
+	}
 	if (all.nr)
-		print_lines(cpu, lbr ? "lbr" : "bts", &all, nr, plain);
+		print_lines(cpu, source, &all, nr, plain);
 	return all.nr;
 }
 

@@ -496,7 +496,9 @@ def read_cpu(memory, names, cpu):
         return "bts", []
     if names.has_debug:
         records = with_ring(memory.program, cpu, records)
-    return "bts", kernel_branches(records)
+    key = "NUMBER(hw_branches_unreliable)"
+    unreliable = memory.has(key) and memory.value(key)
+    return "bts (unreliable)" if unreliable else "bts", kernel_branches(records)
 
 
 def number(text):

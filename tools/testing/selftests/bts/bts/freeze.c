@@ -21,8 +21,8 @@
 #define RING	200000
 
 /*
- * How often a run executes the known program. The records of a run must fit into the hardware's
- * buffer, together with the kernel's if the kernel does not use the filter by CPL.
+ * How often run_seed() executes the known program. The records of one run_seed() must fit into the
+ * hardware's buffer. If the kernel does not use the filter by CPL, its own must fit as well.
  */
 static unsigned int passes;
 
@@ -169,7 +169,8 @@ static void test_exec(void)
 	pid_t pid = start_traced(run_another, &fd);
 	struct records got = { };
 
-	let_run(pid);
+	if (!WIFSTOPPED(let_run(pid)))
+		give_up("the tracee has ended");
 	trace = start(LAB_TASK, pid, LAB_USER, RING);
 	ptrace(PTRACE_DETACH, pid, 0, 0);
 	waitpid(pid, &status, 0);

@@ -302,10 +302,10 @@ static bool exits_counted(const struct records *entries, const struct records *u
  * @stops: use LAB_STOP and LAB_SAVE: before the task returns to user mode, a full ring is read,
  *	which pauses recording
  * @fits: expect no gap
- * @filter: the hardware has a filter by privilege level, so that user mode is recorded even if the
- *	kernel is not
+ * @cpl_filter: the kernel uses the filter by CPL, so that user mode is recorded even if the kernel
+ *	is not
  */
-static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
+static void run_way_out(u32 branches, bool stops, bool fits, bool cpl_filter)
 {
 	u32 others = branches > own_branches ? branches - own_branches : 0;
 	struct lab_config config = {
@@ -330,7 +330,7 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 	lab_read(beside, &alone);
 	/* If recording of the kernel stops, user mode is recorded only with a filter. */
 	ok(fits ? same_all(&got) && no_leak(&got) && !lab_status(fd).calls == !stops :
-	   !filter || same_branches(&got),
+	   !cpl_filter || same_branches(&got),
 	   "%u branches on the way out: all of it, %u calls", branches, lab_status(fd).calls);
 	ok(!lab_status(fd).gaps == fits, "%u branches on the way out, a trace that %s: %u gaps",
 	   branches, stops ? "stops" : "goes on", lab_status(fd).gaps);
@@ -342,12 +342,12 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 	 * overflows, records of user mode may be lost. Without a filter, nothing is recorded while
 	 * the kernel is not.
 	 */
-	ok(!filter || branches > 2000 || !lab_status(beside).gaps,
+	ok(!cpl_filter || branches > 2000 || !lab_status(beside).gaps,
 	   "%u branches on the way out: %u gaps of user mode alone", branches,
 	   lab_status(beside).gaps);
-	ok(filter || fits || lab_status(beside).gaps,
+	ok(cpl_filter || fits || lab_status(beside).gaps,
 	   "%u branches on the way out: without a filter, user mode alone has a gap", branches);
-	ok(!filter || branches > 2000 || exits_counted(&got, &alone),
+	ok(!cpl_filter || branches > 2000 || exits_counted(&got, &alone),
 	   "%u branches on the way out: user mode alone has each exit or its mark", branches);
 	records_free(&alone);
 	records_free(&got);

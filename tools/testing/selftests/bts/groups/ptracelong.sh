@@ -27,7 +27,7 @@ denied() {
 	strict lsm-none "$deny" -- lsm none
 	strict lsm-integrity "$deny" append=lockdown=integrity -- lsm integrity
 	strict lsm-confidentiality "$deny" "$secret" -- lsm confidentiality
-	strict lsm-unfiltered "$deny" "$secret" cpu="$CPU,-ds-cpl" -- lsm confidentiality unfiltered
+	strict lsm-unfiltered "$deny" "$secret" cpu="$CPU,-ds-cpl" -- lsm confidentiality
 	strict failing "$deny" smp=2 -- failing
 }
 

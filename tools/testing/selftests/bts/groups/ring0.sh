@@ -213,7 +213,7 @@ ring0_units() {
 }
 
 ring0_crashes() {
-	local clock=() caller=check_panic_on_warn no_smap=
+	local clock=() caller=check_panic_on_warn
 
 	# With KASAN, a timer tick takes more branches than there is room for. With the host's
 	# clock, the slow kernel would have ticks all the time.
@@ -235,13 +235,8 @@ ring0_crashes() {
 	survived console smp=2 -- crash console 1
 	survived meet smp=2 -- crash meet 1
 	survived work smp=2 append=workqueue.cpu_intensive_thresh_us=0 -- crash work 1
-	# These fault while interrupts are off. Without SMAP, do_user_addr_fault() warns of that in
-	# kernels that do not count preemption.
-	case $CPU in
-	Penryn* | SandyBridge*) no_smap="|WARNING:.*do_user_addr_fault" ;;
-	esac
-	CRASH=$CRASH$no_smap survived recursive smp=2 -- crash recursive 1
-	CRASH=$CRASH$no_smap survived freezing smp=2 -- crash freezing 1
+	survived recursive smp=2 -- crash recursive 1
+	survived freezing smp=2 -- crash freezing 1
 	survived interrupted smp=2 "${clock[@]}" -- crash interrupted 1
 	# Measure with a clock that does not depend on the load of the host.
 	survived seen smp=2 icount=1 timeout=300 stall=200 -- crash seen 2

@@ -31,7 +31,7 @@ core_with() {
 }
 
 # without_pmi NAME KEY=VALUE...: run tests of the Debug Store, of the recorder, and of requests.
-# They cause no PMI, so rules for PMIs make no difference.
+# They cause few PMIs, so rules for PMIs make little difference.
 without_pmi() {
 	local name=$1
 	shift
@@ -193,13 +193,14 @@ core_duo() {
 group_silicon() {
 	local rule
 
-	# Rule worst includes equal, and jitter includes late. Group siliconlong runs the other
-	# rules. The rule either below is one of the filter by CPL.
+	# Group siliconlong runs the rules equal, kept, late and freeze. The rule worst includes
+	# equal, and jitter includes late. `either` is a rule for the filter by CPL.
 	core_with once jitter db worst
 	for rule in db worst; do
 		without_pmi "$rule" silicon="$rule"
 	done
 	core either cpl=either
+	traced forge-before cpl=before cpu="$CPU,-smap" smp=2 pti=on -- forge
 	pentium4
 	late_twice
 	sampled

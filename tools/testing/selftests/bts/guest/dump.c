@@ -51,6 +51,7 @@ void take_line(struct dump *d, const char *line)
 
 	if (sscanf(line, "Last branches of CPU %d, newest first, %d more since then",
 		   &cpu, &since) == 2) {
+		d->unreliable += !!strstr(line, ", source bts (unreliable)");
 		if (!d->traces++) {
 			d->first = cpu;
 			d->since = since;

@@ -171,6 +171,7 @@ int main(int argc, char *argv[])
 	int status;
 	pid_t pid;
 
+	(void)argc;
 	if (getpid() != 1) {
 		fprintf(stderr, "%s: this is PID 1 of the test guest\n", argv[0]);
 		return 2;

@@ -45,8 +45,9 @@ int configure_all(void *unused)
 
 void let_nobody_trace(void)
 {
-	if (!uses_cpl_filter())
-		write_file("/proc/sys/kernel/perf_event_paranoid", "-1");
+	/* dts is the flag of the Debug Store. */
+	if (cpu_has("dts") && !uses_cpl_filter() && cpu_has_bug("cpu_meltdown"))
+		write_file("/proc/sys/kernel/perf_event_paranoid", "1");
 }
 
 bool all_given_back(void)

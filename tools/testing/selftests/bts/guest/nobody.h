@@ -21,8 +21,9 @@ int as_nobody(int (*what)(void *arg), void *arg);
 /* Trace a new tracee with a ring of nobody_pages, then end both. Returns 0 or an errno. */
 int configure_all(void *unused);
 /*
- * Let that user trace on each processor. On one with Meltdown where the kernel does not use the
- * filter by CPL, only users who may measure the kernel may trace.
+ * Let that user trace on each processor. On a processor with Meltdown whose Debug Store records the
+ * kernel, too (see uses_cpl_filter()), a trace needs perf_event_paranoid <= 1: set it to 1. It
+ * remains 1 until the guest ends.
  */
 void let_nobody_trace(void);
 /* Wait until nothing is charged to the user. Returns false if that takes some seconds. */

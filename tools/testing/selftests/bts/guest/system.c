@@ -148,35 +148,60 @@ void load_module(const char *path, const char *options)
 	close(fd);
 }
 
-bool cpu_has(const char *name)
+/* Returns whether a line of /proc/cpuinfo that begins with @key has the word @name. */
+static bool cpuinfo_has(const char *key, const char *name)
 {
 	FILE *info = fopen("/proc/cpuinfo", "re");
-	char line[8192], flag[64];
+	char line[8192], word[64];
 	bool has = false;
 
 	if (!info)
 		give_up("/proc/cpuinfo");
-	snprintf(flag, sizeof(flag), " %s ", name);
+	snprintf(word, sizeof(word), " %s ", name);
 	while (!has && fgets(line, sizeof(line) - 1, info)) {
 		memcpy(line + strcspn(line, "\n"), " ", 2);
-		has = !strncmp(line, "flags", 5) && strstr(line, flag);
+		has = !strncmp(line, key, strlen(key)) && strstr(line, word);
 	}
 	fclose(info);
 	return has;
 }
 
-bool uses_cpl_filter(void)
+bool cpu_has(const char *name)
 {
-	/* Core Duo and Core 2 */
-	static const unsigned char without[] = { 14, 15, 22, 23, 29 };
+	return cpuinfo_has("flags", name);
+}
+
+bool cpu_has_bug(const char *name)
+{
+	return cpuinfo_has("bugs", name);
+}
+
+/* Returns whether the processor is of family 6 and one of the @nr models. */
+static bool is_model(const unsigned char *models, size_t nr)
+{
 	uint32_t a, b, c, d;
 
 	if (!__get_cpuid(1, &a, &b, &c, &d))
 		give_up("CPUID");
-	if ((a >> 8 & 0xf) == 6 &&
-	    memchr(without, (a >> 12 & 0xf0) | (a >> 4 & 0xf), sizeof(without)))
-		return false;
-	return cpu_has("ds_cpl");
+	return (a >> 8 & 0xf) == 6 && memchr(models, (a >> 12 & 0xf0) | (a >> 4 & 0xf), nr);
+}
+
+bool uses_cpl_filter(void)
+{
+	/* Yonah, Merom, Merom-L, Penryn, Dunnington: BTS_DS_NO_FILTER in bts_ds_errata */
+	static const unsigned char without[] = { 0x0e, 0x0f, 0x16, 0x17, 0x1d };
+
+	return cpu_has("ds_cpl") && !is_model(without, sizeof(without));
+}
+
+bool is_unreliable(void)
+{
+	/* Yonah, Nehalem, Westmere, Sandy Bridge, Ivy Bridge */
+	static const unsigned char models[] = {
+		0x0e, 0x1a, 0x1e, 0x1f, 0x2e, 0x25, 0x2c, 0x2f, 0x2a, 0x2d, 0x3a,
+	};
+
+	return is_model(models, sizeof(models));
 }
 
 int try_text(const char *path, const char *text)
@@ -277,18 +302,6 @@ void allow_many_samples(void)
 		give_up("the limits of perf");
 }
 
-/* When sample_all() was called, in nanoseconds, and the number of interrupts of counters then */
-static uint64_t sampled_since;
-static long sampled_before[64];
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 void sample_all(uint64_t event, uint64_t period)
 {
 	struct perf_event_attr attr = {
@@ -304,21 +317,23 @@ void sample_all(uint64_t event, uint64_t period)
 		if (syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC) < 0)
 			give_up("perf_event_open on CPU %d", cpu);
 	}
-	sampled_since = now_ns();
-	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++)
-		sampled_before[cpu] = interrupts_of_cpu("PMI", cpu);
 }
 
-long samples_a_second(int cpu)
+uint64_t executed_ns(pid_t pid)
 {
-	long us = (now_ns() - sampled_since) / 1000 + 1, n = 0;
-	int i;
+	struct timespec t;
+	clockid_t clock;
 
-	for (i = 0; i < sysconf(_SC_NPROCESSORS_ONLN); i++) {
-		if (cpu < 0 || i == cpu)
-			n += interrupts_of_cpu("PMI", i) - sampled_before[i];
-	}
-	return n * 1000000 / us;
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		give_up("the CPU time of %d", pid);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+bool enough_samples(long samples, uint64_t ns, uint64_t period_ns)
+{
+	long due = ns / period_ns;
+
+	return due > 10 && samples > due / 2;
 }
 
 int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel)

@@ -22,11 +22,18 @@ void run_first(void);
 void drop_capability(unsigned int cap);
 /* Returns whether /proc/cpuinfo has the flag @name. */
 bool cpu_has(const char *name);
+/* Returns whether /proc/cpuinfo has the bug @name. */
+bool cpu_has_bug(const char *name);
 /*
- * Returns whether the kernel uses the filter by CPL of the Debug Store on this processor. On models
- * with erratum AR62 or W125, it does not.
+ * Returns whether the kernel uses the filter by CPL of the Debug Store. The kernel does so if the
+ * processor has the flag ds_cpl and is not a model with erratum AR62 or W125 (see bts_ds_errata).
  */
 bool uses_cpl_filter(void);
+/*
+ * Returns whether the Debug Store of this processor may store wrong records without a mark, because
+ * of an erratum: see BTS_DS_UNRELIABLE in bts_ds_errata.
+ */
+bool is_unreliable(void);
 uint64_t read_msr(int cpu, off_t nr);
 void write_msr(int cpu, off_t nr, uint64_t val);
 /*
@@ -76,11 +83,13 @@ void allow_many_samples(void);
  * (PERF_COUNT_HW_*) in user mode and kernel. The events stay open until this program ends.
  */
 void sample_all(uint64_t event, uint64_t period);
+/* Returns for how many nanoseconds the process @pid has executed. */
+uint64_t executed_ns(pid_t pid);
 /*
- * Returns how many interrupts of counters there were each second since sample_all(), on @cpu, or on
- * all CPUs if it is negative. Interrupts of BTS do not count.
+ * Returns whether a CPU had enough @samples while a process executed there for @ns nanoseconds. A
+ * sample is due after each @period_ns nanoseconds. On a busy host, some cycles have no sample.
  */
-long samples_a_second(int cpu);
+bool enough_samples(long samples, uint64_t ns, uint64_t period_ns);
 /*
  * Open an event of perf that samples the LBRs every @period branches. The event counts and records
  * branches of user mode and, if @kernel, of the kernel. Returns a file descriptor, or -errno.
@@ -90,7 +99,8 @@ int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
 #define NEVER	(1ULL << 40)
 /*
  * Returns the number of interrupts since boot, on all CPUs, or 0 on an error. @name is that of a
- * line in /proc/interrupts: "CAL" is function call interrupts.
+ * line in /proc/interrupts: "CAL" is function call interrupts, "PMI" interrupts of counters, but not
+ * of BTS.
  */
 long interrupts(const char *name);
 /* The same on @cpu. All CPUs must be online. */

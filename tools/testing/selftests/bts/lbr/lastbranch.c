@@ -514,8 +514,9 @@ static int fixup(void)
  */
 static bool crash_among_others(const char *kind)
 {
-	int status, crash, i;
+	int status, crash;
 	pid_t pid[30];
+	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(pid); i++) {
 		pid[i] = fork();

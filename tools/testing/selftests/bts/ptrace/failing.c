@@ -242,6 +242,7 @@ int main(void)
 
 	failed = shared_memory(sizeof(*failed));
 	make_failures_quiet();
+	let_nobody_trace();
 	write_file(NAMESPACES, "1");
 
 	leaves_nothing_behind("CONFIG", failing_configs, NULL);

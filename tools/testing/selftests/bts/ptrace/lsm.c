@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "../guest/nobody.h"
+#include "../guest/system.h"
 
 #define LOCKDOWN	"/sys/kernel/security/lockdown"
 #define YAMA		"/proc/sys/kernel/yama/ptrace_scope"
@@ -30,8 +31,9 @@ static int configure(void *flags)
 	return ret;
 }
 
-static void check_lockdown(const char *level, bool filtered)
+static void check_lockdown(const char *level)
 {
+	const bool filtered = uses_cpl_filter();
 	const bool secret = !strcmp(level, "confidentiality");
 	const struct {
 		__u32 flags;
@@ -226,6 +228,7 @@ static void check_yama(void)
 	struct trace got = { };
 	int scope;
 
+	let_nobody_trace();
 	for (scope = 0; scope <= 3; scope++)
 		check_scope(scope);
 	ok(!bts_config(t.pid, TRACE | ALLOC, RECORDS(ROOM), 0), "Yama 3: who is attached goes on");
@@ -239,13 +242,12 @@ static void check_yama(void)
 int main(int argc, char **argv)
 {
 	const char *level = argc > 1 ? argv[1] : "none";
-	bool filtered = argc < 3;
 
 	if (mount("securityfs", "/sys/kernel/security", "securityfs", 0, NULL))
 		give_up("securityfs");
-	check_lockdown(level, filtered);
+	check_lockdown(level);
 	/* Neither the lockdown nor Yama's scope 3 can be undone, so test these last. */
-	if (!strcmp(level, "none") && filtered) {
+	if (!strcmp(level, "none")) {
 		start_raised();
 		check_yama();
 		check_raised();

@@ -330,21 +330,27 @@ static void many_calls(unsigned long n)
  * Record the kernel while perf samples. Counters and the Debug Store share LVTPC, the register of
  * the APIC for PMIs. A PMI of a counter masks LVTPC until perf's handler unmasks it.
  */
-static void check_beside_counters(long least_samples)
+static void check_beside_counters(void)
 {
 	struct ptrace_bts_status status;
-	struct tracee t = tracee_new();
 	struct trace got = { };
+	struct tracee t;
 	long samples;
 
+	pin_to(0);
+	t = tracee_new();
+	pin_to(1);
+	samples = interrupts_of_cpu("PMI", 0);
 	if (bts_config(t.pid, TRACE | KERNEL | ALLOC, RECORDS(20 * ROOM), 0))
 		give_up("no trace");
 	tracee_do(&t, many_calls, BRANCHES / 5);
-	samples = samples_a_second(-1);
+	samples = interrupts_of_cpu("PMI", 0) - samples;
 	status = bts_status(t.pid);
 	ok(status.held > BRANCHES && !status.overwritten, "%llu records",
 	   (unsigned long long)status.held);
-	ok(samples >= least_samples, "%ld samples a second", samples);
+	/* In the emulator, a cycle takes a nanosecond. */
+	ok(enough_samples(samples, executed_ns(t.pid), 1000000), "%ld samples in %llu ns",
+	   samples, (unsigned long long)executed_ns(t.pid));
 	trace_drain(t.pid, &got, ROOM);
 	ok(!status.gaps && !status.lost && !trace_count(&got, X86_BTS_LOST), "%u gaps",
 	   status.gaps);
@@ -355,7 +361,7 @@ static void check_beside_counters(long least_samples)
 static void check_sampled(void)
 {
 	sample_all(PERF_COUNT_HW_CPU_CYCLES, 1000000);
-	check_beside_counters(500);
+	check_beside_counters();
 }
 
 static bool watchdog_is_on(void)
@@ -380,7 +386,7 @@ static void check_together(void)
 	ok(watchdog_is_on() && interrupts("PMI") > before, "the watchdog is on and counts");
 	sample_all(PERF_COUNT_HW_INSTRUCTIONS, 1000000);
 	sample_all(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 300007);
-	check_beside_counters(20);
+	check_beside_counters();
 	ok(!times_in_log("NMI received") && !times_in_log("hard LOCKUP"),
 	   "each NMI was somebody's");
 }
@@ -549,7 +555,7 @@ static void check_filter(bool used)
  */
 static void check_stray(void)
 {
-	const unsigned int sent = 9, enough = 4;
+	const unsigned int sent = 9, enough = 6;
 	struct tracee t;
 	unsigned int told, i;
 

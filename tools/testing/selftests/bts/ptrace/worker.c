@@ -201,6 +201,7 @@ static void test_working(void)
 int main(void)
 {
 	found = shared_memory(sizeof(*found));
+	let_nobody_trace();
 	test_waiting(vhost_owner, "vhost's worker");
 	test_waiting(uring_owner, "io_uring's worker");
 	test_waiting(busy_owner, "io_uring's thread that polls");

@@ -344,7 +344,7 @@ static int judge(char *text, const char *how, const char *source)
 	/* AMD's processors have 16 LBRs, the others here 32. */
 	int least = !lbr ? 2700 : !strcmp(lbr_format(), "amd") ? 10 : 20;
 	bool kernel = true, there = true;
-	char *again, from[32];
+	char *again, from[48];
 	struct found f;
 
 	if (strcmp(how, "triple") && strcmp(how, "watchdog"))
@@ -354,7 +354,8 @@ static int judge(char *text, const char *how, const char *source)
 			(strcmp(how, "init") || shows(text, " [bts_remains .init.text]"));
 	else
 		there = shows(text, "getppid+0x0/");
-	snprintf(from, sizeof(from), ", source %s, ", source);
+	snprintf(from, sizeof(from), ", source %s%s, ", source,
+		 !lbr && is_unreliable() ? " (unreliable)" : "");
 	ok(shows(text, from), "%s: from %s", how, source);
 	ok(kernel, "%s: names of the kernel", how);
 	ok(there, "%s: the code that ran last", how);

@@ -64,7 +64,9 @@ static void test_order(const char *kind)
 /* Crash @times times. At least @good_ones of the crashes must show the fault on top. */
 static void test_crashes(const char *kind, int times, int good_ones)
 {
-	int i, found = 0, survived = 0, on = 0, since = 0, least = INT_MAX;
+	const char *first = is_unreliable() ? "# CPU  TO <- FROM, newest first (unreliable)" :
+					      "# CPU  TO <- FROM, newest first";
+	int i, found = 0, survived = 0, on = 0, said = 0, since = 0, least = INT_MAX;
 
 	for (i = 0; i < times; i++) {
 		int cpu = i % cpus();
@@ -73,6 +75,7 @@ static void test_crashes(const char *kind, int times, int good_ones)
 		skip_log();
 		survived += crash_once(kind, cpu);
 		d = read_dump();
+		said += d.unreliable == (is_unreliable() ? d.traces : 0);
 		on += thaws();
 		if (!good(&d, cpu, cpus()))
 			continue;
@@ -84,6 +87,7 @@ static void test_crashes(const char *kind, int times, int good_ones)
 	ok(found >= good_ones, "%s: at least %d of %d show the fault on top: %d", kind, good_ones,
 	   times, found);
 	ok(on == times, "%s: frozen until it is thawed", kind);
+	ok(said == times && is("per_cpu/cpu0/trace", first), "%s: %s", kind, first);
 	/* vm/measure.sh reads the largest number of branches between a fault and its freeze. */
 	printf("# measure %d\n", since);
 	/* A timer tick may come between fault and freeze: allow more branches in some crashes. */

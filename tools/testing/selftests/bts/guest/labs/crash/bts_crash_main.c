@@ -190,11 +190,21 @@ static void do_nothing(struct irq_work *work)
 
 static struct irq_work interruption = IRQ_WORK_INIT_HARD(do_nothing);
 
+/*
+ * Fault while interrupts are off. Without SMAP, do_user_addr_fault() would warn of that if page
+ * faults were not disabled. The fault ends the task, so nothing enables them again.
+ */
+static void crash_irqs_off(void)
+{
+	pagefault_disable();
+	bts_crash_fault();
+}
+
 static int crash_again(struct notifier_block *nb, unsigned long event, void *data)
 {
 	if (event == DIE_OOPS && again) {
 		again = false;
-		bts_crash_fault();
+		crash_irqs_off();
 	}
 	return NOTIFY_DONE;
 }
@@ -264,7 +274,7 @@ static void crash_in_freeze(unsigned long ip, unsigned long parent, struct ftrac
 	if (what)
 		what();
 	if (freezes-- > 0)
-		bts_crash_fault();
+		crash_irqs_off();
 }
 
 static struct ftrace_ops freeze_ops = {
