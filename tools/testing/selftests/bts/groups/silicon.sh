@@ -201,6 +201,8 @@ group_silicon() {
 	done
 	core either cpl=either
 	traced forge-before cpl=before cpu="$CPU,-smap" smp=2 pti=on -- forge
+	strict lossless-before cpl=before smp=2 -- lossless 60000 4096 0 poor
+	strict lossless-small-before cpl=before pti=on -- lossless 60000 240 0 poor
 	pentium4
 	late_twice
 	sampled

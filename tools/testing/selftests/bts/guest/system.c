@@ -59,6 +59,12 @@ void drop_capability(unsigned int cap)
 		give_up("capset");
 }
 
+void drop_perfmon(void)
+{
+	drop_capability(CAP_PERFMON);
+	drop_capability(CAP_SYS_ADMIN);
+}
+
 uint64_t read_msr(int cpu, off_t nr)
 {
 	uint64_t val = 0;

@@ -20,6 +20,8 @@ void continue_on(int cpu);
 void run_first(void);
 /* Clear @cap (CAP_*) in the set of effective capabilities. */
 void drop_capability(unsigned int cap);
+/* Drop the rights of CAP_PERFMON, which CAP_SYS_ADMIN gives, too. */
+void drop_perfmon(void);
 /* Returns whether /proc/cpuinfo has the flag @name. */
 bool cpu_has(const char *name);
 /* Returns whether /proc/cpuinfo has the bug @name. */

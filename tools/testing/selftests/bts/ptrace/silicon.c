@@ -28,7 +28,6 @@
  *			the kernel reports an NMI of no known source while it is traced; lbr: the
  *			recorder is on, with this source
  */
-#include <linux/capability.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -304,8 +303,7 @@ static void check_watched(void)
 	int fd;
 
 	/* With CAP_PERFMON, the kernel would not use the filter any more after four marks. */
-	drop_capability(CAP_PERFMON);
-	drop_capability(CAP_SYS_ADMIN);
+	drop_perfmon();
 	pin_to(0);
 	t = tracee_new();
 	pin_to(1);

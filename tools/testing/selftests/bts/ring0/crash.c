@@ -87,7 +87,8 @@ static void test_crashes(const char *kind, int times, int good_ones)
 	ok(found >= good_ones, "%s: at least %d of %d show the fault on top: %d", kind, good_ones,
 	   times, found);
 	ok(on == times, "%s: frozen until it is thawed", kind);
-	ok(said == times && is("per_cpu/cpu0/trace", first), "%s: %s", kind, first);
+	ok(said == times && is("per_cpu/cpu0/trace", first), "%s: %d headlines are right", kind,
+	   said);
 	/* vm/measure.sh reads the largest number of branches between a fault and its freeze. */
 	printf("# measure %d\n", since);
 	/* A timer tick may come between fault and freeze: allow more branches in some crashes. */
