@@ -47,8 +47,8 @@ static inline bool hw_branches_return(void *unused, u64 address)
 	return arch_hw_branches_is_return(address);
 }
 
-/* Return what a headline says of a source, given by its name. */
-static inline const char *hw_branches_doubt(const char *source)
+/* Return what a headline adds to the name of a source: " (unreliable)" or nothing. */
+static inline const char *hw_branches_source_mark(const char *source)
 {
 	return arch_hw_branches_unreliable(source) ? " (unreliable)" : "";
 }

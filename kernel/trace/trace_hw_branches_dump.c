@@ -104,7 +104,7 @@ static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer,
 	}
 	print(NULL,
 	      "Last branches of CPU %d, newest first, %u more since then, %u follow, source %s%s%s:\n",
-	      cpu, newer, records, source, hw_branches_doubt(source), when);
+	      cpu, newer, records, source, hw_branches_source_mark(source), when);
 }
 
 /**

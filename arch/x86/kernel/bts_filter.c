@@ -22,9 +22,8 @@
  * bts_ring_expect_return(), or since bts_ring_change() without BTS_KERNEL. Other records tell
  * nothing about the CPL filter: the target may be wrong (see BTS_DS_UNRELIABLE), or the filter is
  * not in use, as the hardware has recorded the other mode. A single skew may have another cause,
- * such as an SMI. After BTS_RING_SKEWS skews in a row,
- * bts_cpl_skewed is set: then the CPL filter is not used for contexts for which
- * bts_avoids_cpl_filter() returns true.
+ * such as an SMI. After BTS_RING_SKEWS skews in a row, bts_cpl_skewed is set: then the CPL filter
+ * is not used for contexts for which bts_avoids_cpl_filter() returns true.
  *
  * User code can jump to any address. So it can forge the target in one record, and the source in
  * the next one. Therefore this file compares and copies addresses, but never dereferences them.

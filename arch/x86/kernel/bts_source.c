@@ -132,6 +132,8 @@ u32 bts_record_flags(const struct bts_source *source)
  * @id: BTS_SOURCE_*, or 0 for the best source
  * @info: filled in
  *
+ * Any context.
+ *
  * Return: 0; -EOPNOTSUPP if this machine has no source of records; -ENODEV if it has
  * sources, but not @id.
  */

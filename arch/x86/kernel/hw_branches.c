@@ -418,7 +418,8 @@ bool arch_hw_branches_is_return(u64 address)
  * hw_branches_save_vmcoreinfo - add to vmcoreinfo where a crash dump has the LBRs of frozen CPUs
  *
  * ds_save_vmcoreinfo() does the same for the buffers of BTS. hw_branches_readable tells a reader
- * whether the branches in a buffer are the recorder's.
+ * whether the branches in a buffer are the recorder's. hw_branches_unreliable tells whether an
+ * erratum may make branches in these buffers wrong.
  */
 void hw_branches_save_vmcoreinfo(void)
 {

@@ -460,21 +460,30 @@ static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
 	return true;
 }
 
+/* The source BTS in a headline, see find_name_of_bts() */
+static const char *name_of_bts = "bts";
+
+/* If an erratum of that processor may have made records wrong, the headlines must say so. */
+static void find_name_of_bts(void)
+{
+	uint64_t unreliable;
+
+	if (find_value("NUMBER(hw_branches_unreliable)", 10, &unreliable) && unreliable)
+		name_of_bts = "bts (unreliable)";
+}
+
 /* Returns whether there are branches of this CPU. */
 static bool print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr, bool plain)
 {
 	static struct branches all;
-	const char *source = "lbr";
-	uint64_t unreliable = 0;
+	bool lbr;
 
 	all.nr = 0;
-	if (!take_lbr(&all, cpu, offset)) {
+	lbr = take_lbr(&all, cpu, offset);
+	if (!lbr)
 		take_bts(&all, cpu, offset);
-		find_value("NUMBER(hw_branches_unreliable)", 10, &unreliable);
-		source = unreliable ? "bts (unreliable)" : "bts";
-	}
 	if (all.nr)
-		print_lines(cpu, source, &all, nr, plain);
+		print_lines(cpu, lbr ? "lbr" : name_of_bts, &all, nr, plain);
 	return all.nr;
 }
 
@@ -558,6 +567,7 @@ int main(int argc, char **argv)
 	open_dump(argv[optind]);
 	relocate_symbols();
 	find_code();
+	find_name_of_bts();
 	print_all(nr, plain);
 	if (fflush(stdout))
 		err(1, "output");

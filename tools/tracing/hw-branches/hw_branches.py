@@ -151,6 +151,8 @@ class Memory:
         self.program = program
         self.info = info
         self.damaged = False
+        key = "NUMBER(hw_branches_unreliable)"
+        self.bts_name = "bts (unreliable)" if self.has(key) and self.value(key) else "bts"
 
     def say_damaged(self, cpu, what, error):
         warn("CPU %d: %s cannot be read: %s" % (cpu, what, error))
@@ -493,12 +495,10 @@ def read_cpu(memory, names, cpu):
         return "lbr", kernel_branches(records)
     records = memory.bts(cpu)
     if records is None:
-        return "bts", []
+        return memory.bts_name, []
     if names.has_debug:
         records = with_ring(memory.program, cpu, records)
-    key = "NUMBER(hw_branches_unreliable)"
-    unreliable = memory.has(key) and memory.value(key)
-    return "bts (unreliable)" if unreliable else "bts", kernel_branches(records)
+    return memory.bts_name, kernel_branches(records)
 
 
 def number(text):

@@ -36,6 +36,8 @@ record_flags() {
 	strict flags-skylake -- recordflags none
 	strict flags-nehalem cpu=Nehalem -- recordflags all
 	strict flags-sandybridge cpu=SandyBridge -- recordflags all
+	strict flags-ivybridge cpu=IvyBridge -- recordflags all
+	strict flags-ivybridge-ep cpu=IvyBridge,model=62 -- recordflags none
 	strict flags-merom cpu=core2duo -- recordflags none
 	strict flags-penryn cpu=Penryn -- recordflags none
 	strict flags-predicts cpu="$CPU,x-bts-predicts=on" -- recordflags predicts

@@ -27,7 +27,7 @@ denied() {
 	strict lsm-none "$deny" -- lsm none
 	strict lsm-integrity "$deny" append=lockdown=integrity -- lsm integrity
 	strict lsm-confidentiality "$deny" "$secret" -- lsm confidentiality
-	strict lsm-unfiltered "$deny" "$secret" cpu="$CPU,-ds-cpl" -- lsm confidentiality
+	strict lsm-unfiltered "$deny" append=lockdown=integrity cpu="$CPU,-ds-cpl" -- lsm integrity
 	strict failing "$deny" smp=2 -- failing
 }
 

@@ -195,6 +195,7 @@ remains_dumps() {
 	check damaged-script -- "$B/ring0/damaged.sh" "$REPO" script
 	dumped bts 2700
 	dumped lbr 20
+	dumped_unreliable
 	dumped_ring
 	# The recorder is off, or has given the LBRs up to perf.
 	dumped_nothing 0

@@ -43,10 +43,14 @@ int configure_all(void *unused)
 	return ret;
 }
 
+bool nobody_may_trace(void)
+{
+	return !cpu_has("bts") || uses_cpl_filter() || !cpu_has_bug("cpu_meltdown");
+}
+
 void let_nobody_trace(void)
 {
-	/* dts is the flag of the Debug Store. */
-	if (cpu_has("dts") && !uses_cpl_filter() && cpu_has_bug("cpu_meltdown"))
+	if (!nobody_may_trace())
 		write_file("/proc/sys/kernel/perf_event_paranoid", "1");
 }
 

@@ -21,10 +21,11 @@ int as_nobody(int (*what)(void *arg), void *arg);
 /* Trace a new tracee with a ring of nobody_pages, then end both. Returns 0 or an errno. */
 int configure_all(void *unused);
 /*
- * Let that user trace on each processor. On a processor with Meltdown whose Debug Store records the
- * kernel, too (see uses_cpl_filter()), a trace needs perf_event_paranoid <= 1: set it to 1. It
- * remains 1 until the guest ends.
+ * Returns whether that user may trace at the default perf_event_paranoid. On a processor with
+ * Meltdown whose Debug Store records the kernel, too (see uses_cpl_filter()), that user may not.
  */
+bool nobody_may_trace(void);
+/* If that user may not trace, set perf_event_paranoid to 1, until the guest ends. */
 void let_nobody_trace(void);
 /* Wait until nothing is charged to the user. Returns false if that takes some seconds. */
 bool all_given_back(void);

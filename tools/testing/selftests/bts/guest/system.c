@@ -202,7 +202,7 @@ bool uses_cpl_filter(void)
 
 bool is_unreliable(void)
 {
-	/* Yonah, Nehalem, Westmere, Sandy Bridge, Ivy Bridge */
+	/* Yonah, Nehalem, Westmere, Sandy Bridge, Ivy Bridge, but not Ivy Bridge-EP */
 	static const unsigned char models[] = {
 		0x0e, 0x1a, 0x1e, 0x1f, 0x2e, 0x25, 0x2c, 0x2f, 0x2a, 0x2d, 0x3a,
 	};

@@ -101,7 +101,7 @@ int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
 #define NEVER	(1ULL << 40)
 /*
  * Returns the number of interrupts since boot, on all CPUs, or 0 on an error. @name is that of a
- * line in /proc/interrupts: "CAL" is function call interrupts, "PMI" interrupts of counters, but not
+ * line in /proc/interrupts: "CAL" is function call interrupts; "PMI" is interrupts of counters, not
  * of BTS.
  */
 long interrupts(const char *name);

@@ -200,8 +200,8 @@ static void tell_errata(unsigned int flags)
 		wrong |= family_of(machine.signature) == 6 &&
 			 model_of(machine.signature) == wrong_source[i];
 	if (flags & X86_BTS_F_UNRELIABLE)
-		tell("errata      BU10 or AF36: a record may be wrong after an SMI,\n"
-		     "            or after a change of the power state\n");
+		tell("errata      BU10 or AF36: a record may be wrong or lost after an\n"
+		     "            SMI, or during a change of the power state\n");
 	if (wrong)
 		tell("errata      W125, AR62: with a filter, the source of a record is\n"
 		     "            wrong where the privilege level changes\n");

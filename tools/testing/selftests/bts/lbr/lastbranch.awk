@@ -11,7 +11,7 @@
 /^Last branches of CPU/ {
 	traces++
 	cpu = $5 + 0
-	lbr = / source lbr/
+	lbr = / source lbr[:,]/
 	next
 }
 traces == 1 && /^ .* <- / {

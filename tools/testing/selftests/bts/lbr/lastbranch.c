@@ -416,7 +416,7 @@ static bool source_is_said(char *source, size_t size, struct dump *d)
 		if (!strncmp(line, "Last branches", 13) && at && d->traces == 1)
 			snprintf(source, size, "%s", at + 7);
 	}
-	return !strncmp(source, "lbr", 3);
+	return !strncmp(source, "lbr", 3) && strchr(":,", source[3]);
 }
 
 /* Returns whether the place @at is in @function. @function may be an address without a symbol. */

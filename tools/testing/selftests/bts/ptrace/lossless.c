@@ -190,11 +190,23 @@ static void check_losses(pid_t pid, bool lossy)
 		ok(!status.lost && !status.gaps && !status.overwritten, "nothing lost");
 }
 
-/* In the emulator, a cycle takes a nanosecond. The tracee executes on CPU 0 only. */
+/*
+ * Call count_samples() before the test, and check_samples() after it. In the emulator, a cycle is a
+ * nanosecond. The tracee executes on CPU 0 only.
+ */
+static long samples_before;
+static uint64_t ns_before;
+
+static void count_samples(pid_t pid)
+{
+	samples_before = interrupts_of_cpu("PMI", 0);
+	ns_before = executed_ns(pid);
+}
+
 static void check_samples(pid_t pid, unsigned long cycles)
 {
-	long samples = interrupts_of_cpu("PMI", 0);
-	uint64_t ns = executed_ns(pid);
+	long samples = interrupts_of_cpu("PMI", 0) - samples_before;
+	uint64_t ns = executed_ns(pid) - ns_before;
 
 	ok(enough_samples(samples, ns, cycles), "%ld samples in %llu ns", samples,
 	   (unsigned long long)ns);
@@ -227,6 +239,7 @@ int main(int argc, char **argv)
 	if (sampled)
 		pin_to(1);
 	warm_up(&t);
+	count_samples(t.pid);
 	if (bts_config(t.pid, TRACE | ALLOC | STOP_FULL | SIGNAL, bytes, signal))
 		give_up("PTRACE_BTS_CONFIG");
 	if (argc > 4 && !strcmp(argv[4], "suspended"))

@@ -3,11 +3,9 @@
  * Security modules: a tracer must not trace a task to which it may not attach (Yama). In
  * lockdown for confidentiality, the kernel must refuse traces to everybody.
  *
- *   lsm none|integrity|confidentiality [unfiltered]
+ *   lsm none|integrity|confidentiality
  *
- * The first argument is the value of lockdown= on the kernel command line, or `none` without
- * lockdown=. unfiltered: the hardware has no filter of kernel branches, and so always records the
- * kernel.
+ * The argument is the value of lockdown= on the kernel command line, or `none` without lockdown=.
  */
 #include <signal.h>
 #include <sys/mount.h>
@@ -15,7 +13,6 @@
 #include <sys/wait.h>
 
 #include "../guest/nobody.h"
-#include "../guest/system.h"
 
 #define LOCKDOWN	"/sys/kernel/security/lockdown"
 #define YAMA		"/proc/sys/kernel/yama/ptrace_scope"
@@ -33,7 +30,7 @@ static int configure(void *flags)
 
 static void check_lockdown(const char *level)
 {
-	const bool filtered = uses_cpl_filter();
+	const bool filtered = nobody_may_trace();
 	const bool secret = !strcmp(level, "confidentiality");
 	const struct {
 		__u32 flags;

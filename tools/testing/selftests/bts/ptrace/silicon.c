@@ -334,6 +334,7 @@ static void check_beside_counters(void)
 	struct trace got = { };
 	struct tracee t;
 	long samples;
+	uint64_t ns;
 
 	pin_to(0);
 	t = tracee_new();
@@ -346,9 +347,10 @@ static void check_beside_counters(void)
 	status = bts_status(t.pid);
 	ok(status.held > BRANCHES && !status.overwritten, "%llu records",
 	   (unsigned long long)status.held);
-	/* In the emulator, a cycle takes a nanosecond. */
-	ok(enough_samples(samples, executed_ns(t.pid), 1000000), "%ld samples in %llu ns",
-	   samples, (unsigned long long)executed_ns(t.pid));
+	/* In the emulator, cycles and instructions count nanoseconds. */
+	ns = executed_ns(t.pid);
+	ok(enough_samples(samples, ns, 1000000), "%ld samples in %llu ns", samples,
+	   (unsigned long long)ns);
 	trace_drain(t.pid, &got, ROOM);
 	ok(!status.gaps && !status.lost && !trace_count(&got, X86_BTS_LOST), "%u gaps",
 	   status.gaps);
@@ -549,11 +551,11 @@ static void check_filter(bool used)
  * least @enough of them. It may take some for late PMIs. It may miss others: while a CPU handles an
  * NMI, further ones merge into one pending NMI, also a PMI and an NMI without a cause. The
  * emulator's monitor sends NMIs by LINT1, which only the boot CPU receives. The kernel prints at
- * most ten messages in 5 s.
+ * most ten messages in 5 s. In the emulator, it has reported 8 or 9 of 9: allow three less.
  */
 static void check_stray(void)
 {
-	const unsigned int sent = 9, enough = 6;
+	const unsigned int sent = 9, enough = 5;
 	struct tracee t;
 	unsigned int told, i;
 

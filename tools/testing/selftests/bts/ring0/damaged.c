@@ -73,6 +73,7 @@ static void put_info(void)
 		 "SYMBOL(swapper_pg_dir)=ffffffff82800000\n"
 		 "NUMBER(nr_cpu_ids)=8\n"
 		 "NUMBER(ds_field)=8\n"
+		 "NUMBER(hw_branches_unreliable)=0\n"
 		 "SYMBOL(__per_cpu_offset)=%" PRIx64 "\n"
 		 "SYMBOL(cpu_debug_store)=%" PRIx64 "\n"
 		 "SYMBOL(ds_cpu)=%" PRIx64 "\n"

@@ -43,6 +43,7 @@ expect "the CPU with no last branch records" says "CPU 2: whether it has last br
 expect "its buffer" says "2 *0xffffffff81000200 <- 0xffffffff82000110"
 expect "last branch records" says "3 *0xffffffff81000400 <- 0xffffffff81000310"
 expect "their source" says "CPU 3, .* source lbr:"
+expect "the source of the buffer" says "CPU 2, .* source bts:"
 expect "last branch records that were overwritten" says "CPU 4: its .*last branch records were"
 expect "a buffer of others" [ "$(grep -c '^ *5 \|CPU 5' "$work/out")" = 0 ]
 expect "a CPU whose memory is not there" \
@@ -56,6 +57,11 @@ sed 's/NUMBER(nr_cpu_ids)=8/NUMBER(nr_cpu_ids)=z/' "$work/dump" >"$work/overwrit
 "${run[@]}" "$work/overwritten" >"$work/out" 2>&1
 expect "a number that was overwritten" \
 	says "VMCOREINFO was overwritten: NUMBER(nr_cpu_ids) has no number"
+sed 's/NUMBER(hw_branches_unreliable)=0/NUMBER(hw_branches_unreliable)=1/' "$work/dump" \
+	>"$work/unreliable"
+"${run[@]}" "$work/unreliable" >"$work/out" 2>&1
+expect "an unreliable source" says "CPU 2, .* source bts (unreliable):"
+expect "another source is not" says "CPU 3, .* source lbr:"
 if [ "${2:-}" = script ]; then
 	echo "1..$nr"
 	exit
