@@ -440,7 +440,8 @@ static int hw_branches_boot_show(struct seq_file *m, void *v)
 		seq_printf(m, "Last branches of CPU %d before the boot, newest first, %u follow, ",
 			   view->cpu, view->nr);
 		seq_printf(m, "source %s%s, kernel %*phN", view->source,
-			   hw_branches_source_mark(view->source), BUILD_ID_SIZE_MAX, left->build_id);
+			   hw_branches_source_mark(view->source), BUILD_ID_SIZE_MAX,
+			   left->build_id);
 		/* If both boots had the same kernel, it may be at the same address: hide that. */
 		if (!hw_branches_boot_same)
 			seq_printf(m, " at %#llx", left->text);

@@ -352,18 +352,20 @@ static void hw_branches_seq_stop(struct seq_file *m, void *v)
 
 static int hw_branches_seq_show(struct seq_file *m, void *v)
 {
-	const char *source = arch_hw_branches_source();
 	struct hw_branches_view *view = m->private;
 	loff_t *pos = v;
 
-	if (*pos)
+	if (*pos) {
 		hw_branches_print(seq_printf, m, view->cpu, view->line.depth - view->base,
 				  &view->line);
-	else if (READ_ONCE(hw_branches_on))
+	} else if (READ_ONCE(hw_branches_on)) {
+		const char *source = arch_hw_branches_source();
+
 		seq_printf(m, "# CPU  TO <- FROM, newest first, source %s%s\n", source,
 			   hw_branches_source_mark(source));
-	else
+	} else {
 		seq_puts(m, "# CPU  TO <- FROM, newest first\n");
+	}
 
 	return 0;
 }

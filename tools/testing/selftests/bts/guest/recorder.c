@@ -55,6 +55,20 @@ bool is(const char *name, const char *text)
 	return same;
 }
 
+bool trace_names_source(const char *name)
+{
+	char first[80], *source = get("enable");
+	bool off;
+
+	source[strcspn(source, "\n")] = '\0';
+	off = !strcmp(source, "0");
+	snprintf(first, sizeof(first), "# CPU  TO <- FROM, newest first%s%s%s",
+		 off ? "" : ", source ", off ? "" : source,
+		 !strcmp(source, "bts") && is_unreliable() ? " (unreliable)" : "");
+	free(source);
+	return is(name, first);
+}
+
 #define CONTINUE	"continue:"
 
 /* Returns the name of the emulator that continues this guest, without CONTINUE. */

@@ -31,6 +31,12 @@ char *get(const char *name);
 bool is(const char *name, const char *text);
 
 /*
+ * Returns whether the first line of the file @name, such as "trace", names the source that is on,
+ * and says whether it is unreliable. While the recorder is off, the line must name none.
+ */
+bool trace_names_source(const char *name);
+
+/*
  * Load the module argv[1]. If the next argument is "saved", let the host save this guest's state,
  * and wait until the host continues a guest from it. The host gives more arguments in the name of
  * that guest's emulator: "continue:", and the arguments with a colon between them. Returns argv,

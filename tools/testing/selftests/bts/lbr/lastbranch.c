@@ -416,7 +416,7 @@ static bool source_is_said(char *source, size_t size, struct dump *d)
 		if (!strncmp(line, "Last branches", 13) && at && d->traces == 1)
 			snprintf(source, size, "%s", at + 7);
 	}
-	return !strncmp(source, "lbr", 3) && strchr(":,", source[3]);
+	return !strncmp(source, "lbr", 3) && (source[3] == ':' || source[3] == ',');
 }
 
 /* Returns whether the place @at is in @function. @function may be an address without a symbol. */
@@ -453,6 +453,7 @@ static void crash_and_thaw(const char *kind, const char *function, int least)
 	ok(d.nr >= least, "%s: %d branches are left, at least %d", kind, d.nr, least);
 	ok(d.traces == cpus() && d.others > 5, "%s: %d branches of others", kind, d.others);
 	ok(stays_frozen() && !enabled_cpus(), "%s: frozen", kind);
+	ok(trace_names_source("per_cpu/cpu0/trace"), "%s: the trace is of lbr", kind);
 	must_set("freeze", "0");
 	ok(recording_cpus() == cpus(), "%s: thawed", kind);
 }

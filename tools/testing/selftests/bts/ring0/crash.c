@@ -62,17 +62,6 @@ static void test_order(const char *kind)
 }
 
 /* Crash @times times. At least @good_ones of the crashes must show the fault on top. */
-/* Returns whether the first line of the file "trace" tells the source, and if it is unreliable. */
-static bool trace_names_source(void)
-{
-	char first[80], source[16];
-
-	snprintf(source, sizeof(source), "%s", is("enable", "lbr") ? "lbr" : "bts");
-	snprintf(first, sizeof(first), "# CPU  TO <- FROM, newest first, source %s%s", source,
-		 !strcmp(source, "bts") && is_unreliable() ? " (unreliable)" : "");
-	return is("per_cpu/cpu0/trace", first);
-}
-
 static void test_crashes(const char *kind, int times, int good_ones)
 {
 	int i, found = 0, survived = 0, on = 0, said = 0, since = 0, least = INT_MAX;
@@ -96,7 +85,7 @@ static void test_crashes(const char *kind, int times, int good_ones)
 	ok(found >= good_ones, "%s: at least %d of %d show the fault on top: %d", kind, good_ones,
 	   times, found);
 	ok(on == times, "%s: frozen until it is thawed", kind);
-	ok(said == times && trace_names_source(), "%s: %d headlines are right", kind, said);
+	ok(said == times && trace_names_source("trace"), "%s: %d headlines are right", kind, said);
 	/* vm/measure.sh reads the largest number of branches between a fault and its freeze. */
 	printf("# measure %d\n", since);
 	/* A timer tick may come between fault and freeze: allow more branches in some crashes. */
@@ -776,11 +765,8 @@ static void run(const char *kind, int times)
 
 int main(int argc, char **argv)
 {
+	/* PID 1 gets the arguments for guest/init.c. Skip the first: the name of this program. */
 	if (getpid() == 1) {
-		/*
-		 * PID 1 gets arguments for guest/init.c, of which the first names the program to
-		 * run: skip it.
-		 */
 		argv++;
 		argc--;
 		mount_as_init();

@@ -302,7 +302,8 @@ static void test_off(void)
 	for (cpu = 0; cpu < cpus(); cpu++)
 		on += !!(read_debugctl(cpu) & DEBUGCTL_BTS_BITS);
 	ok(!on && ds_area_is_cleared(0) && is("freeze", "0"), "off: the hardware, too");
-	ok(!count_lines(get("trace"), -1, NULL), "off: nothing left");
+	ok(!count_lines(get("trace"), -1, NULL) && trace_names_source("trace"),
+	   "off: nothing left");
 	must_set("enable", "1");
 	ok(all_recording(), "on after off while frozen");
 	must_set("enable", "0");
