@@ -9,6 +9,7 @@
 #include <linux/kstrtox.h>
 #include <linux/limits.h>
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -102,6 +103,18 @@ static const struct file_operations hw_branches_switch_fops = {
 };
 
 /*
+ * Return the name of the source that is on, or NULL if the recorder is off. After hw_branches_on
+ * has become false, hw_branches_enable() waits in synchronize_rcu() until this returns. So the
+ * source does not change between both reads.
+ */
+static const char *hw_branches_source_on(void)
+{
+	guard(rcu)();
+
+	return READ_ONCE(hw_branches_on) ? arch_hw_branches_source() : NULL;
+}
+
+/*
  * enable: the name of the source that is on, and whether perf has taken its hardware; 0 if the
  * recorder is off
  */
@@ -109,13 +122,14 @@ static const struct file_operations hw_branches_switch_fops = {
 static ssize_t hw_branches_enable_read(struct file *file, char __user *buf, size_t size,
 				       loff_t *pos)
 {
+	const char *source = hw_branches_source_on();
 	char text[48];
 	int len;
 
-	if (!READ_ONCE(hw_branches_on))
+	if (!source)
 		len = scnprintf(text, sizeof(text), "0\n");
 	else
-		len = scnprintf(text, sizeof(text), "%s%s\n", arch_hw_branches_source(),
+		len = scnprintf(text, sizeof(text), "%s%s\n", source,
 				arch_hw_branches_given_up() ? " (given up to perf)" : "");
 
 	return simple_read_from_buffer(buf, size, pos, text, len);
@@ -352,20 +366,18 @@ static void hw_branches_seq_stop(struct seq_file *m, void *v)
 
 static int hw_branches_seq_show(struct seq_file *m, void *v)
 {
+	const char *source = hw_branches_source_on();
 	struct hw_branches_view *view = m->private;
 	loff_t *pos = v;
 
-	if (*pos) {
+	if (*pos)
 		hw_branches_print(seq_printf, m, view->cpu, view->line.depth - view->base,
 				  &view->line);
-	} else if (READ_ONCE(hw_branches_on)) {
-		const char *source = arch_hw_branches_source();
-
+	else if (source)
 		seq_printf(m, "# CPU  TO <- FROM, newest first, source %s%s\n", source,
 			   hw_branches_source_mark(source));
-	} else {
+	else
 		seq_puts(m, "# CPU  TO <- FROM, newest first\n");
-	}
 
 	return 0;
 }

@@ -420,6 +420,8 @@ bool arch_hw_branches_is_return(u64 address)
  * ds_save_vmcoreinfo() does the same for the buffers of BTS. hw_branches_readable tells a reader
  * whether the branches in a buffer are the recorder's. hw_branches_unreliable tells whether an
  * erratum may make branches in these buffers wrong.
+ *
+ * The source registers in an arch_initcall(), before the subsys_initcall() that calls this.
  */
 void hw_branches_save_vmcoreinfo(void)
 {

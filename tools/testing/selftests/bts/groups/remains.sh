@@ -172,7 +172,7 @@ dumped_nothing() {
 dumped_ring() {
 	local found
 
-	dump "ring" ring
+	dump joined ring
 	reads_dump drgn-ring 4000 /usr/bin/python3 "$READER" -n 20000 \
 		-d "$KERNEL_BUILD/vmlinux" "$CASE_DIR/dump.kdump"
 	if found=$(awk '/^Last/ { on = /CPU 0,/; next }

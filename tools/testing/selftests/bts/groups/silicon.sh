@@ -30,9 +30,9 @@ core_with() {
 	done
 }
 
-# without_pmi NAME KEY=VALUE...: run tests of the Debug Store, of the recorder, and of requests.
-# They cause few PMIs, so rules for PMIs make little difference.
-without_pmi() {
+# few_pmis NAME KEY=VALUE...: run tests of the Debug Store, of the recorder, and of requests. They
+# cause few PMIs, so rules for PMIs make little difference.
+few_pmis() {
 	local name=$1
 	shift
 
@@ -46,7 +46,7 @@ without_pmi() {
 # A Pentium 4 with a 64-bit kernel. Group small tests it and PENTIUM4_EARLY with 32-bit kernels.
 pentium4() {
 	core pentium4 cpu="$PENTIUM4"
-	without_pmi pentium4 cpu="$PENTIUM4"
+	few_pmis pentium4 cpu="$PENTIUM4"
 	traced beside-pentium4 cpu="$PENTIUM4" pti=off -- beside counters
 	strict requests-pentium4-before cpu="$PENTIUM4" cpl=before -- requests kernel
 	strict requests-pentium4-either cpu="$PENTIUM4" cpl=either -- requests kernel
@@ -197,7 +197,7 @@ group_silicon() {
 	# equal, and jitter includes late. `either` is a rule for the filter by CPL.
 	core_with once jitter db worst
 	for rule in db worst; do
-		without_pmi "$rule" silicon="$rule"
+		few_pmis "$rule" silicon="$rule"
 	done
 	core either cpl=either
 	traced forge-before cpl=before cpu="$CPU,-smap" smp=2 pti=on -- forge

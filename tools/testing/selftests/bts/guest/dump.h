@@ -11,7 +11,7 @@
 
 struct dump {
 	int traces;		/* number of headlines, each of a CPU */
-	int unreliable;		/* number of them that say so of the source */
+	int unreliable;		/* number of headlines with "source bts (unreliable)" */
 	int first;		/* the CPU that was printed first */
 	int since;		/* number of newer branches that were left out for that CPU */
 	int nr;			/* number of lines with branches printed for that CPU */

@@ -60,7 +60,8 @@ bool trace_names_source(const char *name)
 	char first[80], *source = get("enable");
 	bool off;
 
-	source[strcspn(source, "\n")] = '\0';
+	/* The file may say " (given up to perf)" after the name. */
+	source[strcspn(source, " \n")] = '\0';
 	off = !strcmp(source, "0");
 	snprintf(first, sizeof(first), "# CPU  TO <- FROM, newest first%s%s%s",
 		 off ? "" : ", source ", off ? "" : source,

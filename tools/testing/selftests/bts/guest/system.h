@@ -89,7 +89,8 @@ void sample_all(uint64_t event, uint64_t period);
 uint64_t executed_ns(pid_t pid);
 /*
  * Returns whether a CPU had enough @samples while a process executed there for @ns nanoseconds. A
- * sample is due after each @period_ns nanoseconds. On a busy host, some cycles have no sample.
+ * sample is due after each @period_ns nanoseconds. More than half of those that are due are enough,
+ * as some periods have no sample on a busy host. At least 11 must be due.
  */
 bool enough_samples(long samples, uint64_t ns, uint64_t period_ns);
 /*

@@ -30,15 +30,15 @@ static int configure(void *flags)
 
 static void check_lockdown(const char *level)
 {
-	const bool filtered = nobody_may_trace();
+	const bool may_trace = nobody_may_trace();
 	const bool secret = !strcmp(level, "confidentiality");
 	const struct {
 		__u32 flags;
 		int root;
 		int nobody;
 	} want[] = {
-		/* Without a filter, TRACE needs privileges on processors with Meltdown, as here. */
-		{ TRACE, secret ? EACCES : 0, secret || !filtered ? EACCES : 0, },
+		/* On some processors, TRACE needs privileges: see nobody_may_trace(). */
+		{ TRACE, secret ? EACCES : 0, secret || !may_trace ? EACCES : 0, },
 		{ TRACE | ENTRY, secret ? EACCES : 0, EACCES, },
 		{ KERNEL, secret ? EACCES : 0, EACCES, },
 		{ TRACE | KERNEL, secret ? EACCES : 0, EACCES, },

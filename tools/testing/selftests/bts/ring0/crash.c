@@ -286,7 +286,7 @@ static void test_quiet(int times)
 	test_task("task", times);
 	if (try_text(loglevel, "7"))
 		give_up(loglevel);
-	test_task("task", 1);
+	test_task("task", times);
 }
 
 static unsigned long long parameter(const char *name)
