@@ -165,10 +165,7 @@ int hw_branches_enable(int source)
 		WRITE_ONCE(hw_branches_on, !err);
 	} else {
 		WRITE_ONCE(hw_branches_on, false);
-		/*
-		 * A concurrent crash may have read hw_branches_on as true: wait for its freeze. Wait
-		 * for hw_branches_source_on() as well.
-		 */
+		/* A crash or a reader may have read hw_branches_on as true: wait until it is done. */
 		synchronize_rcu();
 		/* Thaw first: hw_branches_stop() may leave the branches of a frozen CPU. */
 		hw_branches_thaw();

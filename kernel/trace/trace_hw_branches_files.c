@@ -103,34 +103,27 @@ static const struct file_operations hw_branches_switch_fops = {
 };
 
 /*
- * Return the name of the source that is on, or NULL if the recorder is off. After hw_branches_on
- * has become false, hw_branches_enable() waits in synchronize_rcu() until this returns. So the
- * source does not change between both reads.
- */
-static const char *hw_branches_source_on(void)
-{
-	guard(rcu)();
-
-	return READ_ONCE(hw_branches_on) ? arch_hw_branches_source() : NULL;
-}
-
-/*
  * enable: the name of the source that is on, and whether perf has taken its hardware; 0 if the
  * recorder is off
+ *
+ * If code in an RCU section reads hw_branches_on as true, the source does not change before the end
+ * of the section. hw_branches_enable() calls synchronize_rcu() after it has set hw_branches_on to
+ * false, and arch_hw_branches_choose() does before it is set to true.
  */
 
 static ssize_t hw_branches_enable_read(struct file *file, char __user *buf, size_t size,
 				       loff_t *pos)
 {
-	const char *source = hw_branches_source_on();
 	char text[48];
 	int len;
 
-	if (!source)
+	rcu_read_lock();
+	if (!READ_ONCE(hw_branches_on))
 		len = scnprintf(text, sizeof(text), "0\n");
 	else
-		len = scnprintf(text, sizeof(text), "%s%s\n", source,
+		len = scnprintf(text, sizeof(text), "%s%s\n", arch_hw_branches_source(),
 				arch_hw_branches_given_up() ? " (given up to perf)" : "");
+	rcu_read_unlock();
 
 	return simple_read_from_buffer(buf, size, pos, text, len);
 }
@@ -364,20 +357,32 @@ static void hw_branches_seq_stop(struct seq_file *m, void *v)
 {
 }
 
+static void hw_branches_show_headline(struct seq_file *m)
+{
+	const char *source;
+
+	/* See hw_branches_enable_read(). */
+	guard(rcu)();
+
+	if (READ_ONCE(hw_branches_on)) {
+		source = arch_hw_branches_source();
+		seq_printf(m, "# CPU  TO <- FROM, newest first, source %s%s\n", source,
+			   hw_branches_source_mark(source));
+	} else {
+		seq_puts(m, "# CPU  TO <- FROM, newest first\n");
+	}
+}
+
 static int hw_branches_seq_show(struct seq_file *m, void *v)
 {
-	const char *source = hw_branches_source_on();
 	struct hw_branches_view *view = m->private;
 	loff_t *pos = v;
 
 	if (*pos)
 		hw_branches_print(seq_printf, m, view->cpu, view->line.depth - view->base,
 				  &view->line);
-	else if (source)
-		seq_printf(m, "# CPU  TO <- FROM, newest first, source %s%s\n", source,
-			   hw_branches_source_mark(source));
 	else
-		seq_puts(m, "# CPU  TO <- FROM, newest first\n");
+		hw_branches_show_headline(m);
 
 	return 0;
 }

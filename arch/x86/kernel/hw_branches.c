@@ -421,7 +421,8 @@ bool arch_hw_branches_is_return(u64 address)
  * whether the branches in a buffer are the recorder's. hw_branches_unreliable tells whether an
  * erratum may make branches in these buffers wrong.
  *
- * The source registers in an arch_initcall(), before the subsys_initcall() that calls this.
+ * crash_save_vmcoreinfo_init(), a subsys_initcall, calls this. bts_ds_init(), an arch_initcall, has
+ * registered BTS by then.
  */
 void hw_branches_save_vmcoreinfo(void)
 {

@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 	ns = children_ns() - ns;
 	/*
 	 * A period is 1,000,000 ns. Several periods have one sample if an NMI delivers many
-	 * records meanwhile. So no more than a sample in two periods is due.
+	 * records meanwhile. So count one sample in two periods as due.
 	 */
 	ok(!sampled || enough_samples(samples, ns, 2000000), "%ld samples in %llu ns", samples,
 	   (unsigned long long)ns);

@@ -234,8 +234,9 @@ ring0_crashes() {
 	survived protection smp=2 "${clock[@]}" -- crash protection 1
 	survived bug smp=2 -- crash bug 2
 	survived pause smp=2 append=pause_on_oops=1 -- crash task 4
-	# The next task would wait for the lock of the console, so there is only one crash. A timer
-	# tick between the fault and the freeze is unlikely with this clock.
+	# A second crash of this kind would wait for the lock of the console for ever. So there is
+	# only one sample of the time until the freeze, and a timer tick in it would be an error. A
+	# tick is unlikely there with this clock.
 	survived console smp=2 icount=1 -- crash console 1
 	survived meet smp=2 -- crash meet 1
 	survived work smp=2 append=workqueue.cpu_intensive_thresh_us=0 -- crash work 1

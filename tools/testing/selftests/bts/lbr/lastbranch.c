@@ -233,7 +233,8 @@ static int beside_perf(int depth)
 	for (cpu = 1; cpu < cpus(); cpu++)
 		ok(!lbr_enabled(cpu) && lbr_wiped(cpu, depth),
 		   "CPU %d: no branch of the recorder's is left", cpu);
-	ok(!branches(0) && trace_names_source("trace"), "nothing in the trace");
+	ok(!branches(0), "nothing in the trace but its headline");
+	ok(trace_names_source("trace"), "the headline names the source");
 	two = open_lbr(0, -1, NEVER, false);
 	close(one);
 	ok(two >= 0 && is("enable", GIVEN_UP), "another event still has them");
@@ -453,7 +454,8 @@ static void crash_and_thaw(const char *kind, const char *function, int least)
 	ok(d.nr >= least, "%s: %d branches are left, at least %d", kind, d.nr, least);
 	ok(d.traces == cpus() && d.others > 5, "%s: %d branches of others", kind, d.others);
 	ok(stays_frozen() && !enabled_cpus(), "%s: frozen", kind);
-	ok(trace_names_source("per_cpu/cpu0/trace"), "%s: the trace names the source", kind);
+	ok(is("enable", "lbr") && trace_names_source("per_cpu/cpu0/trace"),
+	   "%s: the trace names lbr", kind);
 	must_set("freeze", "0");
 	ok(recording_cpus() == cpus(), "%s: thawed", kind);
 }

@@ -30,7 +30,7 @@ static int configure(void *flags)
 
 static void check_lockdown(const char *level)
 {
-	const bool may_trace = nobody_may_trace();
+	const bool nobody_may = nobody_may_trace();
 	const bool secret = !strcmp(level, "confidentiality");
 	const struct {
 		__u32 flags;
@@ -38,7 +38,7 @@ static void check_lockdown(const char *level)
 		int nobody;
 	} want[] = {
 		/* On some processors, TRACE needs privileges: see nobody_may_trace(). */
-		{ TRACE, secret ? EACCES : 0, secret || !may_trace ? EACCES : 0, },
+		{ TRACE, secret ? EACCES : 0, secret || !nobody_may ? EACCES : 0, },
 		{ TRACE | ENTRY, secret ? EACCES : 0, EACCES, },
 		{ KERNEL, secret ? EACCES : 0, EACCES, },
 		{ TRACE | KERNEL, secret ? EACCES : 0, EACCES, },
